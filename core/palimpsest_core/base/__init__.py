@@ -1,0 +1,1 @@
+"""The bottom layer: errors, cancellation, progress, text rules. Imports nothing above itself."""

@@ -1,0 +1,41 @@
+"""Text rules of the harness's own language where the contract has them (spec: conformance facts, "Whitespace")."""
+
+from __future__ import annotations
+
+import re
+
+JS_SPACE = (
+    "\t\n\v\f\r \xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a"
+    "\u2028\u2029\u202f\u205f\u3000\ufeff"
+)
+"""Every character that counts as whitespace: U+FEFF is in, U+0085 and U+001C-001F are out."""
+
+_RUN = re.compile(f"[{JS_SPACE}]+")
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+def trim(text: str) -> str:
+    """`text` without leading and trailing whitespace."""
+    return text.strip(JS_SPACE)
+
+
+def squeeze(text: str) -> str:
+    """`text` trimmed, every whitespace run made one space."""
+    return _RUN.sub(" ", text).strip(JS_SPACE)
+
+
+def words(text: str) -> list[str]:
+    """The parts of `text` between whitespace runs, empties dropped."""
+    return [part for part in _RUN.split(text) if part]
+
+
+def join_parts(parts: list[str]) -> str:
+    """Parts trimmed, empties dropped, joined with a newline (spec: engine contract, section 4)."""
+    return "\n".join([p for p in [part.strip(JS_SPACE) for part in parts] if p])
+
+
+def well_formed(text: str) -> str:
+    """`text` with each lone surrogate replaced by U+FFFD, so that it can be encoded as UTF-8."""
+    if text.isascii():
+        return text
+    return _SURROGATE.sub("\ufffd", text)

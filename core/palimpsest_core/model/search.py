@@ -1,0 +1,51 @@
+"""Search requests, hits and pages (spec: engine contract, section 5)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from palimpsest_core.model.event import Surface
+from palimpsest_core.model.header import Header
+from palimpsest_core.model.jsonable import Record
+
+
+class EventHit(Record, frozen=True):
+    """One event that matches, with a plain-text snippet."""
+
+    session_id: str
+    seq: int
+    type: str
+    time: int
+    surface: Surface
+    snippet: str
+
+
+class SessionHit(Record, frozen=True):
+    """One session that matches, with its strongest event. `matches` (app only) counts its matching events."""
+
+    header: Header
+    live: bool
+    persisted: bool
+    best_match: EventHit
+    matches: int | None = None
+
+
+class SessionPage(Record, frozen=True):
+    """A page of session hits; `next_cursor` is absent on the last page."""
+
+    provider_id: str
+    items: list[SessionHit]
+    next_cursor: str | None = None
+
+
+class EventPage(Record, frozen=True):
+    """A page of event hits; it carries the session's header even when empty."""
+
+    provider_id: str
+    session: Header
+    items: list[EventHit]
+    next_cursor: str | None = None
+
+
+Filter = dict[str, Any]
+"""A filter exactly as the caller gave it: `{"kind": "id", "values": [...]}`; checked by `query.filters`."""

@@ -1,0 +1,170 @@
+"""Session records, lineage, titles, surfaces (spec: engine contract, section 2)."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Any
+
+from palimpsest_core.model.event import EventRecord
+from palimpsest_core.model.finding import Finding
+from palimpsest_core.model.header import Header
+from palimpsest_core.model.jsonable import Record
+
+
+class Lineage(StrEnum):
+    """How a session came to be (spec: session format, section 8.1)."""
+
+    ORDINARY = "ordinary"
+    FORK = "fork"
+    SUBAGENT_FRESH = "subagent-fresh"
+    SUBAGENT_FORKED = "subagent-forked"
+
+
+class SessionRecord(Record, frozen=True):
+    """One logical session: the live-preferred header and where it exists. The last six fields: tolerant mode only.
+
+    `generation` is the format number of the file that answers. `inherited_cut` is the number of leading events that a
+    fork took over (absent when nothing is inherited); `own` and `inherited` count events.
+    """
+
+    header: Header
+    live: bool
+    persisted: bool
+    generation: int | None = None
+    findings: list[str] | None = None
+    lineage: Lineage | None = None
+    inherited_cut: int | None = None
+    own: int | None = None
+    inherited: int | None = None
+
+
+class SessionLog(Record, frozen=True):
+    """A header and all events of the balanced view, as JSON objects."""
+
+    session: Header
+    events: list[dict[str, Any]]
+
+
+class SurfaceSnapshot(Record, frozen=True):
+    """The folded surface: current events in model order; `captured_through_seq` is null for an empty log."""
+
+    session: Header
+    captured_through_seq: int | None
+    events: list[dict[str, Any]]
+
+    def as_json(self) -> dict[str, Any]:
+        """The JSON object; `capturedThroughSeq` is always present."""
+        from palimpsest_core.model.jsonable import to_json
+
+        out: dict[str, Any] = to_json(self)
+        out["capturedThroughSeq"] = self.captured_through_seq
+        return out
+
+
+class LineageNode(Record, frozen=True):
+    """A session and its children (by creation time, then id)."""
+
+    session: SessionRecord
+    descendants: list[LineageNode]
+
+
+class SessionTrace(Record, frozen=True):
+    """The lineage of a session. `complete` with `root`, or not with `unresolved_parent_id`."""
+
+    target: SessionRecord
+    ancestors: list[SessionRecord]
+    descendants: list[LineageNode]
+    complete: bool
+    root: SessionRecord | None = None
+    unresolved_parent_id: str | None = None
+
+
+class Title(Record, frozen=True):
+    """The title in force: the last `session/title` event."""
+
+    title: str
+    message_seqs: Any
+    source: Any
+    event_seq: int
+    updated_at: int
+
+
+class TitleSnapshot(Record, frozen=True):
+    """A session's header with its title, if it has one."""
+
+    session: Header
+    title: Title | None = None
+
+
+class Speaker(StrEnum):
+    """Who speaks in a message: only `user` is a human prompt (spec: session format, section 7.3)."""
+
+    USER = "user"
+    ASSISTANT = "assistant"
+    TOOL = "tool"
+    SYSTEM = "system"
+    DEVELOPER = "developer"
+    COMPACTION = "compaction"
+    NOTICE = "notice"
+    CONTEXT = "context"
+    RELAY = "relay"
+
+
+class SessionState(StrEnum):
+    """The state mark of a session in a list."""
+
+    COMPLETE = "complete"
+    ACTIVE = "active"
+    INTERRUPTED = "interrupted"
+    DAMAGED = "damaged"
+    NEWER = "newer"
+    UNREADABLE = "unreadable"
+
+
+class SessionSummary(Record, frozen=True):
+    """One row of the app's list and of `ls`: everything known without reading the log again.
+
+    Sizes are stored bytes; times epoch milliseconds. `title` is the title in force, or the first human prompt, or None;
+    counts are None until the log has been read (`indexed` False). `reason` says why a session cannot be read.
+    """
+
+    id: str
+    path: str
+    state: SessionState
+    header: Header | None = None
+    generation: int | None = None
+    title: str | None = None
+    project: str | None = None
+    created_at: int | None = None
+    last_time: int | None = None
+    events: int | None = None
+    own: int | None = None
+    inherited: int | None = None
+    inherited_cut: int | None = None
+    current: int | None = None
+    shadowed: int | None = None
+    size: int = 0
+    parent: str | None = None
+    lineage: Lineage | None = None
+    findings: list[Finding] | None = None
+    reason: str | None = None
+    model: str | None = None
+    indexed: bool = False
+    live: bool = False
+    generations: list[int] | None = None
+
+
+__all__ = [
+    "EventRecord",
+    "Lineage",
+    "LineageNode",
+    "SessionLog",
+    "SessionRecord",
+    "SessionState",
+    "SessionSummary",
+    "SessionTrace",
+    "Speaker",
+    "SurfaceSnapshot",
+    "Title",
+    "TitleSnapshot",
+]

@@ -1,0 +1,1 @@
+"""Palimpsest in the terminal: the app, and the command line beside it."""

@@ -1,0 +1,148 @@
+"""The `palimpsest` script: finds the command, loads only that, and turns every ending into an exit code."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+
+from palimpsest_tui.cli.exits import Exit, Failure, exit_of
+from palimpsest_tui.cli.options import Settings, group_options
+
+COMMANDS = {
+    "ls": "List sessions, the most recently active first.",
+    "search": "Find a phrase in all sessions, or in one.",
+    "show": "Show a session's events, or one event (ID#SEQ).",
+    "surface": "Show what the model sees of a session, now or at ID@SEQ.",
+    "trace": "Show a session's family, or an event's links (ID#SEQ).",
+    "export": "Write a session and its descendants to a ZIP.",
+    "index": "Bring the search index up to date.",
+    "doctor": "Say which logs are damaged, foreign or odd, and how.",
+    "demo": "Make a demo corpus and open the app on it.",
+    "completion": "Print the completion script for a shell.",
+    "batch": "Answer a JSON job from stdin (the conformance protocol).",
+    "mcp": "Serve the five agent tools over stdio (MCP).",
+}
+"""Every command and its one line of help: shown without loading any of them."""
+
+MODULES = {name: name for name in COMMANDS} | {"mcp": "mcp_command", "open": "open"}
+
+
+class Commands(click.Group):
+    """A group that loads a command's module when the command is used, and takes a path for the app."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in MODULES:
+            return None
+        module = importlib.import_module(f"palimpsest_tui.cli.{MODULES[cmd_name]}")
+        command = module.command
+        assert isinstance(command, click.Command)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """List the commands from the table above, so that help loads nothing."""
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args and args[0] not in COMMANDS and (looks_like_path(args[0]) or Path(args[0]).exists()):
+            args = ["open", *args]
+        return super().resolve_command(ctx, args)
+
+
+def looks_like_path(word: str) -> bool:
+    """Whether a first word that is no command can only be meant as a path."""
+    return "/" in word or word.startswith(("~", ".")) or word.endswith((".jsonl", ".zstd", ".zip"))
+
+
+@click.group(
+    cls=Commands,
+    invoke_without_command=True,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
+@click.version_option(package_name="dsh-palimpsest", message="palimpsest %(version)s")
+@group_options
+@click.pass_context
+def cli(ctx: click.Context, root: str | None, index: str | None, json: bool) -> Any:
+    """Browse, search, trace and export the history of DeepSeek Harness sessions.
+
+    `palimpsest` opens the app on the default root; `palimpsest PATH` on a root, a session folder, a log file or an
+    exported ZIP. Ids may be shortened while they are unique. Logs are never written.
+
+    Exit status: 0 fine, 1 no match, 2 usage, 3 a problem in the data, 4 in the environment, 130 interrupted.
+    """
+    settings = ctx.ensure_object(Settings)
+    settings.merge(root, index, json)
+    if ctx.invoked_subcommand is None:
+        from palimpsest_tui.cli.open import open_app
+
+        return open_app(settings, None)
+    return None
+
+
+def run(arguments: list[str] | None = None) -> int:
+    """Run one command line and return its exit code; every error becomes one line on stderr."""
+    try:
+        result = cli.main(args=arguments, prog_name="palimpsest", standalone_mode=False)
+        sys.stdout.flush()
+        return int(result) if isinstance(result, int) else Exit.FINE
+    except BrokenPipeError:
+        from palimpsest_tui.cli.output import abandon_stdout
+
+        abandon_stdout()
+        return Exit.FINE
+    except (KeyboardInterrupt, click.Abort):
+        return _fail(Exit.INTERRUPTED, "interrupted")
+    except Failure as error:
+        return _fail(error.code, error.message)
+    except click.ClickException as error:
+        hint = ""
+        if isinstance(error, click.UsageError) and error.ctx is not None:
+            hint = f" (see: {error.ctx.command_path} --help)"
+        return _fail(Exit.USAGE, error.format_message() + hint)
+    except Exception as error:
+        if os.environ.get("PALIMPSEST_DEBUG"):
+            raise
+        return _explain(error)
+
+
+def _explain(error: Exception) -> int:
+    from palimpsest_core.base.errors import SessionQueryError
+
+    if isinstance(error, SessionQueryError):
+        if exit_of(error.code.name) is Exit.INTERRUPTED:
+            return _fail(Exit.INTERRUPTED, "interrupted")
+        return _fail(exit_of(error.code.name), f"{error.message} ({error.code.value})")
+    if isinstance(error, OSError):
+        place = f": {os.fsdecode(error.filename)}" if isinstance(error.filename, (str, bytes)) else ""
+        return _fail(Exit.ENVIRONMENT, f"{error.strerror or type(error).__name__}{place}")
+    what = str(error).partition("\n")[0]
+    return _fail(
+        Exit.ENVIRONMENT, f"internal error: {type(error).__name__}: {what} (PALIMPSEST_DEBUG=1 shows where)"
+    )
+
+
+def _fail(code: Exit, message: str) -> int:
+    from palimpsest_tui.cli.output import say, say_progress
+
+    say_progress("")
+    say(f"palimpsest: {message}")
+    return code
+
+
+def main() -> None:
+    """The script's entry point."""
+    sys.exit(run())
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,72 @@
+"""Options that every command takes, before or after its name, and what they come to."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+@dataclass
+class Settings:
+    """What was asked for on the command line, once for all commands."""
+
+    root: Path | None = None
+    index: Path | None = None
+    json: bool = False
+
+    def merge(self, root: str | None, index: str | None, json: bool) -> None:
+        """Take what was given nearer to the command: it wins."""
+        if root is not None:
+            self.root = as_path(root)
+        if index is not None:
+            self.index = as_path(index)
+        self.json = self.json or json
+
+
+def as_path(text: str) -> Path:
+    """A path as given, with a leading `~` expanded."""
+    return Path(text).expanduser()
+
+
+def default_root() -> Path:
+    """Where the harness keeps its logs: `$DSH_HOME/sessions` (blank counts as unset), else `~/.dsh/sessions`."""
+    home = os.environ.get("DSH_HOME", "").strip()
+    return (Path(home).expanduser() if home else Path.home() / ".dsh") / "sessions"
+
+
+_ROOT = click.option("--root", metavar="DIR", help="Folder of the logs [default: $DSH_HOME/sessions or ~/.dsh/sessions].")
+_INDEX = click.option("--index", metavar="FILE", help="File of the search index [default: one per root, in the cache folder].")
+_JSON = click.option("--json", "json", is_flag=True, help="One JSON object on stdout instead of text.")
+
+
+def group_options(group: Command) -> Command:
+    """The same three options before the name of the command."""
+    return _ROOT(_INDEX(_JSON(group)))
+
+
+def shared_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a command `--root`, `--index` and `--json`; it gets them as a `Settings`, its first argument."""
+
+    @click.pass_context
+    def wrapped(context: click.Context, /, root: str | None, index: str | None, json: bool, **rest: Any) -> Any:
+        settings = context.ensure_object(Settings)
+        settings.merge(root, index, json)
+        return command(settings, **rest)
+
+    # The order in which options were declared is kept by click on the function.
+    wrapped.__click_params__ = getattr(command, "__click_params__", [])  # type: ignore[attr-defined]
+    wrapped.__doc__ = command.__doc__
+    wrapped.__name__ = command.__name__
+    return _JSON(_INDEX(_ROOT(wrapped)))
+
+
+def as_utf8(text: str) -> str:
+    """An argument as the UTF-8 it was typed in, also where the locale made something else of its bytes."""
+    return os.fsencode(text).decode("utf-8", "surrogateescape")

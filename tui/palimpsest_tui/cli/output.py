@@ -1,0 +1,116 @@
+"""The only writer to stdout: text made harmless, JSON in one envelope, bytes as they are. UTF-8 whatever the locale."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Iterable
+from typing import Any, BinaryIO
+
+JSON_FORMAT = 1
+"""Version of the JSON envelope; it grows when a key changes its meaning or goes, not when one is added."""
+
+
+def _binary_stdout() -> BinaryIO:
+    sys.stdout.flush()
+    return sys.stdout.buffer
+
+
+def write_bytes(data: bytes) -> None:
+    """Write bytes as they are: stored lines, and text that this module has encoded."""
+    out = _binary_stdout()
+    out.write(data)
+    out.flush()
+
+
+def write_text(text: str) -> None:
+    """Write text that may hold anything, made harmless for a terminal, with a line end."""
+    from palimpsest_core.base.printable import printable
+
+    write_bytes(printable(text).encode("utf-8", "replace") + b"\n")
+
+
+def write_lines(lines: Iterable[str]) -> None:
+    """Write lines that are harmless already (a `columns.Line` is), in large pieces."""
+    out = _binary_stdout()
+    piece: list[str] = []
+    for line in lines:
+        piece.append(line)
+        if len(piece) == 1000:
+            out.write(("\n".join(piece) + "\n").encode("utf-8", "replace"))
+            piece.clear()
+    if piece:
+        out.write(("\n".join(piece) + "\n").encode("utf-8", "replace"))
+    out.flush()
+
+
+def write_json(command: str, content: dict[str, Any]) -> None:
+    """Write one JSON object: `format`, `command`, then the content.
+
+    ASCII only, so that every locale and every terminal takes it; numbers that JSON does not have become null.
+    """
+    write_bytes(json_text({"format": JSON_FORMAT, "command": command, **content}).encode("ascii") + b"\n")
+
+
+def json_text(value: Any, *, indent: int | None = 2) -> str:
+    """`value` as ASCII JSON; infinities and NaN (a log may hold 1e400) become null, as in JavaScript."""
+    try:
+        return json.dumps(value, ensure_ascii=True, allow_nan=False, indent=indent)
+    except ValueError:
+        return json.dumps(_finite(value), ensure_ascii=True, allow_nan=False, indent=indent)
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, float):
+        return value if value - value == 0 else None
+    if isinstance(value, dict):
+        return {key: _finite(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_finite(item) for item in value]
+    return value
+
+
+def say(message: str) -> None:
+    """Tell the person something, on stderr: one line, made harmless."""
+    from palimpsest_core.base.printable import printable_line
+
+    _to_stderr(printable_line(message) + "\n")
+
+
+def say_progress(message: str) -> None:
+    """Show how far work is, in place; only where stderr is a terminal. An empty message clears the line."""
+    if not sys.stderr.isatty():
+        return
+    from palimpsest_core.base.printable import printable_line
+
+    _to_stderr("\r\x1b[K" + printable_line(message))
+
+
+def _to_stderr(text: str) -> None:
+    try:
+        sys.stderr.flush()
+        sys.stderr.buffer.write(text.encode("utf-8", "replace"))
+        sys.stderr.buffer.flush()
+    except (OSError, ValueError):
+        # Nobody can be told that nobody can be told.
+        return
+
+
+def is_terminal() -> bool:
+    """Whether stdout is a terminal."""
+    return sys.stdout.isatty()
+
+
+def colour_wanted() -> bool:
+    """Whether stdout is a terminal whose user has not asked for plain text (`NO_COLOR`, `TERM=dumb`)."""
+    return is_terminal() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+
+
+def abandon_stdout() -> None:
+    """The reader of our output has gone: point stdout at nothing, so that closing it says nothing either."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    try:
+        os.dup2(nowhere, 1)
+    finally:
+        os.close(nowhere)

@@ -67,12 +67,15 @@ def groups(corpus: Any, scratch: Path) -> Iterator[tuple[dict[str, Any], dict[st
             else request
             for request in corpus.requests(group)
         ]
-        yield group, {
-            "root": str(root),
-            "index_path": str(place / "index.sqlite"),
-            "config": group.get("config", {}),
-            "requests": requests,
-        }
+        yield (
+            group,
+            {
+                "root": str(root),
+                "index_path": str(place / "index.sqlite"),
+                "config": group.get("config", {}),
+                "requests": requests,
+            },
+        )
         shutil.rmtree(place, ignore_errors=True)
 
 

@@ -48,4 +48,6 @@ def test_the_comparing_script_accepts_the_program_as_a_command() -> None:
         check=False,
     )
     ok = AGREED["lifetime"]["agreed"]
-    assert f"{ok} ok, {AGREED['lifetime']['asked'] - ok} failed, 0 unsupported" in done.stdout, done.stdout + done.stderr
+    assert f"{ok} ok, {AGREED['lifetime']['asked'] - ok} failed, 0 unsupported" in done.stdout, (
+        done.stdout + done.stderr
+    )

@@ -20,7 +20,9 @@ TEXT = {".py", ".md", ".toml", ".tcss", ".sh", ".json", ".yml", ".yaml", ".mjs",
 
 
 def test_no_source_file_is_too_long() -> None:
-    long = {named(p): n for p in (*sources(CORE), *sources(TUI)) if (n := p.read_text("utf-8").count("\n")) > MOST_LINES}
+    long = {
+        named(p): n for p in (*sources(CORE), *sources(TUI)) if (n := p.read_text("utf-8").count("\n")) > MOST_LINES
+    }
     assert long == {}
 
 
@@ -44,7 +46,9 @@ def test_no_file_names_a_machine_or_a_registry() -> None:
 
 def test_constraints_hold_names_and_versions_only() -> None:
     lines = (TOP / "constraints.txt").read_text("utf-8").splitlines()
-    wrong = [line for line in lines if line and not line.startswith("#") and not re.fullmatch(r"[a-z0-9._-]+==[\w.]+", line)]
+    wrong = [
+        line for line in lines if line and not line.startswith("#") and not re.fullmatch(r"[a-z0-9._-]+==[\w.]+", line)
+    ]
     assert wrong == []
 
 
@@ -52,9 +56,14 @@ def test_every_dependency_has_a_tested_version() -> None:
     import tomllib
 
     project = tomllib.loads((TOP / "pyproject.toml").read_text("utf-8"))["project"]
-    wanted = [*project["dependencies"], *(item for extra in project["optional-dependencies"].values() for item in extra)]
+    wanted = [
+        *project["dependencies"],
+        *(item for extra in project["optional-dependencies"].values() for item in extra),
+    ]
     names = {re.split(r"[\s<>=!\[;~]", item)[0].lower() for item in wanted}
-    pinned = {line.partition("==")[0] for line in (TOP / "constraints.txt").read_text("utf-8").splitlines() if "==" in line}
+    pinned = {
+        line.partition("==")[0] for line in (TOP / "constraints.txt").read_text("utf-8").splitlines() if "==" in line
+    }
     assert names - pinned - {"dsh-palimpsest"} == set()
 
 

@@ -126,9 +126,7 @@ def _explain(error: Exception) -> int:
         place = f": {os.fsdecode(error.filename)}" if isinstance(error.filename, (str, bytes)) else ""
         return _fail(Exit.ENVIRONMENT, f"{error.strerror or type(error).__name__}{place}")
     what = str(error).partition("\n")[0]
-    return _fail(
-        Exit.ENVIRONMENT, f"internal error: {type(error).__name__}: {what} (PALIMPSEST_DEBUG=1 shows where)"
-    )
+    return _fail(Exit.ENVIRONMENT, f"internal error: {type(error).__name__}: {what} (PALIMPSEST_DEBUG=1 shows where)")
 
 
 def _fail(code: Exit, message: str) -> int:

@@ -41,8 +41,12 @@ def default_root() -> Path:
     return (Path(home).expanduser() if home else Path.home() / ".dsh") / "sessions"
 
 
-_ROOT = click.option("--root", metavar="DIR", help="Folder of the logs [default: $DSH_HOME/sessions or ~/.dsh/sessions].")
-_INDEX = click.option("--index", metavar="FILE", help="File of the search index [default: one per root, in the cache folder].")
+_ROOT = click.option(
+    "--root", metavar="DIR", help="Folder of the logs [default: $DSH_HOME/sessions or ~/.dsh/sessions]."
+)
+_INDEX = click.option(
+    "--index", metavar="FILE", help="File of the search index [default: one per root, in the cache folder]."
+)
 _JSON = click.option("--json", "json", is_flag=True, help="One JSON object on stdout instead of text.")
 
 

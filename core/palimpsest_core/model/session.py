@@ -5,10 +5,12 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import Any
 
+import msgspec
+
 from palimpsest_core.model.event import EventRecord
 from palimpsest_core.model.finding import Finding
 from palimpsest_core.model.header import Header
-from palimpsest_core.model.jsonable import Record
+from palimpsest_core.model.jsonable import Record, to_json
 
 
 class Lineage(StrEnum):
@@ -54,18 +56,21 @@ class SurfaceSnapshot(Record, frozen=True):
 
     def as_json(self) -> dict[str, Any]:
         """The JSON object; `capturedThroughSeq` is always present."""
-        from palimpsest_core.model.jsonable import to_json
-
         out: dict[str, Any] = to_json(self)
         out["capturedThroughSeq"] = self.captured_through_seq
         return out
 
 
 class LineageNode(Record, frozen=True):
-    """A session and its children (by creation time, then id)."""
+    """A session and its children (by creation time, then id). `reason` (tolerant traces only): why it ends here."""
 
     session: SessionRecord
     descendants: list[LineageNode]
+    reason: str | None = None
+
+    def as_json(self) -> dict[str, Any]:
+        """The JSON object; built without recursion, since a lineage may be tens of thousands of sessions deep."""
+        return _forest_json([self])[0]
 
 
 class SessionTrace(Record, frozen=True):
@@ -77,6 +82,28 @@ class SessionTrace(Record, frozen=True):
     complete: bool
     root: SessionRecord | None = None
     unresolved_parent_id: str | None = None
+    reason: str | None = None
+    """Why a tolerant trace's way up ends where it does (an absent or unreadable parent, a circle)."""
+
+    def as_json(self) -> dict[str, Any]:
+        """The JSON object; built without recursion, since a lineage may be tens of thousands of sessions deep."""
+        out: dict[str, Any] = to_json(msgspec.structs.replace(self, descendants=[]))
+        out["descendants"] = _forest_json(self.descendants)
+        return out
+
+
+def _forest_json(nodes: list[LineageNode]) -> list[dict[str, Any]]:
+    top: list[dict[str, Any]] = []
+    waiting = [(node, top) for node in reversed(nodes)]
+    while waiting:
+        node, into = waiting.pop()
+        below: list[dict[str, Any]] = []
+        shown = {"session": to_json(node.session), "descendants": below}
+        if node.reason is not None:
+            shown["reason"] = node.reason
+        into.append(shown)
+        waiting.extend((child, below) for child in reversed(node.descendants))
+    return top
 
 
 class Title(Record, frozen=True):

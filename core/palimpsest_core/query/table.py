@@ -12,6 +12,8 @@ from enum import IntEnum, IntFlag
 from itertools import compress
 from typing import NamedTuple
 
+import msgspec
+
 from palimpsest_core.model.event import Surface
 
 
@@ -52,7 +54,7 @@ BOUNDARY = Flag.REPLACES | Flag.RESUME
 """Rows that the timeline marks as boundaries."""
 
 
-class Row(NamedTuple):
+class Row(msgspec.Struct, frozen=True):
     """What a timeline line shows without decoding anything. `seq` is -1 when a withheld row claims none."""
 
     index: int
@@ -83,7 +85,8 @@ class EventTable:
     """The rows of a log. Columns are public for reading in bulk up to `len(table)`; only the loader writes.
 
     `offsets` and `lengths` place the stored line in the decoded text, `members` is the position inside a packed row,
-    `type_ids` index `types` (the names), `times` are epoch milliseconds, `surfaces` are `Mark` bytes, `flags` are `Flag` bytes.
+    `type_ids` index `types` (the names), `times` are epoch milliseconds, `surfaces` are `Mark` bytes,
+    `flags` are `Flag` bytes.
     """
 
     def __init__(self) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+from palimpsest_core.model.header import Header
 from palimpsest_core.model.jsonable import Record
 
 UNSET = msgspec.UNSET
@@ -79,7 +80,7 @@ class EventDocument(Record, frozen=True):
 class EventWindow(Record, frozen=True):
     """An event and its neighbours, `start_seq`..`end_seq` inclusive, clipped to the log."""
 
-    session: dict[str, Any]
+    session: Header
     target: dict[str, Any]
     events: list[dict[str, Any]]
     start_seq: int
@@ -89,7 +90,7 @@ class EventWindow(Record, frozen=True):
 class EventTrace(Record, frozen=True):
     """The direct links of an event and the chain of its replacers (nearest first, to the last)."""
 
-    session: dict[str, Any]
+    session: Header
     target: EventRecord
     replacement_chain: list[int]
     replaced_event_seqs: list[int]

@@ -18,3 +18,13 @@ def to_json(record: Any) -> Any:
     `json.dumps(..., ensure_ascii=True)`.
     """
     return msgspec.to_builtins(record)
+
+
+def detached(value: Any) -> Any:
+    """A deep copy of a plain JSON value: changing it changes nothing elsewhere."""
+    kind = type(value)
+    if kind is dict:
+        return {key: detached(item) for key, item in value.items()}
+    if kind is list:
+        return [detached(item) for item in value]
+    return value

@@ -15,9 +15,7 @@ def test_core_names_no_terminal_library_anywhere() -> None:
         for path in sources(CORE)
         if (hit := {name for name in imports_of(path) if name.partition(".")[0] in TERMINAL})
     }
-    # The server speaks asyncio because the MCP SDK does; it is imported only when it is started.
-    allowed = {"core/palimpsest_core/tools/mcp_server.py"}
-    assert {name: hit for name, hit in guilty.items() if name not in allowed} == {}
+    assert guilty == {}
 
 
 def test_importing_the_engine_loads_no_terminal_library_and_no_mcp() -> None:

@@ -168,13 +168,13 @@ def call_of(event: Event) -> ToolCall | None:
 
 
 def result_call_id(data: Any) -> str:
-    """The call id of a `tool/result` payload: on its message (v4), in wrapper or source, or direct (old v0)."""
+    """The call id of a `tool/result` payload: in source, message (v4) or wrapper, or direct (old v0)."""
     message = member(data, "message")
     wrapped = objects_at(message, "content")
     places = (
+        text_at(message, "source", "callId"),
         text_at(message, "toolCallId"),
         text_at(wrapped[0], "toolCallId") if wrapped else "",
-        text_at(message, "source", "callId"),
         text_at(data, "callId"),
     )
     return next((place for place in places if place), "")

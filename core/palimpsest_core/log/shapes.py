@@ -27,6 +27,12 @@ def objects_at(value: Any, *path: str) -> list[dict[str, Any]]:
     return [item for item in found if isinstance(item, dict)] if isinstance(found, list) else []
 
 
+def list_at(value: Any, *path: str) -> list[Any]:
+    """The list under the keys `path`, or an empty one."""
+    found = member(value, *path)
+    return found if isinstance(found, list) else []
+
+
 def whole(value: Any) -> int | None:
     """A whole number (2 or 2.0, of any sign), or None."""
     if isinstance(value, float) and value.is_integer():

@@ -26,7 +26,12 @@ def trace_session(engine: QueryEngine, sight: Sight, session_id: str, cancel: Ca
     shown = [trace.target.header.id, *ancestors, *(row.session_id for row in rows if row.session_id is not None)]
     titles = read_titles(engine, sight, shown, cancel)
     created = {record.header.id: record.header.created_at for record in trace.ancestors}
-    lines = [f"session {name(session_id)}", titles.line(session_id), f"created: {iso(trace.target.header.created_at)}", ""]
+    lines = [
+        f"session {name(session_id)}",
+        titles.line(session_id),
+        f"created: {iso(trace.target.header.created_at)}",
+        "",
+    ]
     lines.append("Ancestors, the nearest first:" if ancestors or not complete else "Ancestors: none")
     lines += [f"- {_described(item, titles, created[item])}" for item in ancestors]
     if not complete:

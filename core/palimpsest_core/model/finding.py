@@ -32,6 +32,7 @@ class FindingCode(StrEnum):
     LEFT_TEMPORARY = "left-temporary-file"
     HEADER_KEYS = "header-keys"
     HEADER_FRAME = "header-frame"
+    FOREIGN_FRAME = "foreign-frame"
     LIMIT_EXCEEDED = "limit-exceeded"
     LEGACY_LAYOUT = "legacy-layout"
     LINEAGE_CYCLE = "lineage-cycle"

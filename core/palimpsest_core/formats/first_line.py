@@ -1,0 +1,53 @@
+"""The header of a log file, read cheaply: its first frame or line and nothing more."""
+
+from __future__ import annotations
+
+from palimpsest_core.formats.header import HeaderPeek, parse_header, unreadable
+from palimpsest_core.model.finding import Finding, FindingCode
+from palimpsest_core.storage.logbytes import LogBytes
+
+_HEADER_MAX = 16 << 20
+
+
+def read_first_line(log: LogBytes) -> HeaderPeek:
+    """The header of an open log. Details added to those of `parse_header`: "empty", "torn-header", "foreign-bytes",
+    "header-frame" (the first frame holds more or less than one line), "header-frame-damaged", "encoding"."""
+    path = log.file.path
+    first = log.first_line(_HEADER_MAX)
+    if first.line is None:
+        return unreadable(path, *_REASONS.get(first.cause, _REASONS["other"]))
+    peek = parse_header(first.line, path, log.file.generation)
+    if first.cause == "":
+        return peek
+    if peek.header is None and first.cause in _REASONS:
+        return unreadable(path, *_REASONS[first.cause])
+    code, detail, message = _ODD.get(first.cause, _ODD["other"])
+    finding = Finding(code, message, path, byte_offset=0, line=1, detail=detail)
+    return HeaderPeek(peek.header, peek.raw, [finding, *peek.findings], peek.version, peek.line)
+
+
+_REASONS = {
+    "empty": ("empty", "The file is empty: it holds no header."),
+    "torn-frame": ("torn-header", "The header is torn: the file ends before its first frame does."),
+    "torn-line": ("torn-header", "The header is torn: the file ends before its first line does."),
+    "bad-magic": ("foreign-bytes", "The file does not begin like a compressed log: foreign bytes under a log's name."),
+    "unended-frame": ("header-frame", "The first frame holds no whole line, so there is no header."),
+    "too-long": ("header-json", "The first line is far too long to be a header."),
+    "other": ("header-frame-damaged", "The first frame is damaged, so there is no header."),
+}
+_ODD = {
+    "encoding": (
+        FindingCode.NAME_HEADER_MISMATCH,
+        "encoding",
+        "The file's name and its content disagree about compression; it is read by its content.",
+    ),
+    "torn-frame": (FindingCode.TORN_TAIL, "torn-header", "The first frame is torn, but its header line is there."),
+    "torn-line": (FindingCode.TORN_TAIL, "torn-header", "The file ends in its header line, before the line feed."),
+    "more": (
+        FindingCode.HEADER_FRAME,
+        "header-frame",
+        "The first frame holds more than the header: it must hold the header line alone.",
+    ),
+    "unended-frame": (FindingCode.HEADER_FRAME, "header-frame", "The first frame does not end with the header line."),
+    "other": (FindingCode.CORRUPT, "header-frame-damaged", "The first frame is damaged; its header may be wrong."),
+}

@@ -1,0 +1,31 @@
+"""The first defect among the rows of a log: where the readable prefix ends."""
+
+from __future__ import annotations
+
+import msgspec
+
+
+class Issue(msgspec.Struct):
+    """Why rows are withheld from `line` on.
+
+    `cause`: "bad-json", "blank-line", "not-object", "bad-row", "bad-packed", "seq-gap", "seq-overlap", or "damage" (the bytes are
+    at fault, which has its own finding). `expected` is the sequence number that stood next, `found` the one claimed (-1
+    unknown). `last` is the highest one claimed from there on. `turn_end`: a well-formed turn end follows, so committed
+    work lies behind the defect. `whole`: the defect lies in a complete frame. `note`: what a closer look told (see
+    `formats.overlap`).
+    """
+
+    cause: str
+    line: int
+    offset: int
+    expected: int
+    found: int
+    last: int = -1
+    rows: int = 0
+    turn_end: bool = False
+    whole: bool = False
+    note: str = ""
+
+    def copy(self) -> Issue:
+        """An independent copy."""
+        return msgspec.structs.replace(self)

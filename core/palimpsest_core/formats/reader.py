@@ -1,0 +1,289 @@
+"""Reading a log: stored rows batch by batch, canonical events on demand, damage as findings; never a refusal.
+
+The first malformed row or gap in the sequence opens an issue: that row and everything after it is withheld, which is
+never dropped silently (session format, section 2.4).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Iterator
+
+import msgspec
+
+from palimpsest_core.base.cancel import CancelToken, check
+from palimpsest_core.formats import notes
+from palimpsest_core.formats.events import Expander
+from palimpsest_core.formats.first_line import read_first_line
+from palimpsest_core.formats.generations import KNOWN_TYPES, generation
+from palimpsest_core.formats.header import HeaderPeek
+from palimpsest_core.formats.issue import Issue
+from palimpsest_core.formats.legacy import LegacyState, Modernizer
+from palimpsest_core.formats.rows import StoredRow
+from palimpsest_core.formats.rowscan import RowScanner
+from palimpsest_core.model.config import Config
+from palimpsest_core.model.event import Event
+from palimpsest_core.model.finding import Finding
+from palimpsest_core.model.header import StoredHeader
+from palimpsest_core.storage.layout import ZSTD, LogFile, Stat
+from palimpsest_core.storage.lines import TextChunk, Trust
+from palimpsest_core.storage.logbytes import ByteFault, LogBytes
+
+_PROOF_BYTES = 512
+_FAULTS_KEPT = 20
+
+
+class LogChanged(Exception):
+    """A log is no longer what a saved state was taken from: read it as a whole again.
+
+    `how`: "replaced" (other content, or another file under the name) or "truncated" (shorter than what was read).
+    """
+
+    def __init__(self, how: str) -> None:
+        super().__init__(f"The log was {how} since it was read.")
+        self.how = how
+
+
+class ReadState(msgspec.Struct, frozen=True):
+    """Where a later read can go on: everything before `byte_offset` is whole and was read. JSON-serialisable.
+
+    `stat` is the file's at that time (a torn tail included, which the offsets leave out). `text_offset` is the same place
+    in the decoded text, `next_line` and `next_seq` what comes next there, `rows` and `withheld` count the rows before it.
+    `proof` is a digest of the stored bytes right before `byte_offset`. The other fields carry findings and old shapes on.
+    """
+
+    version: int
+    stat: Stat
+    byte_offset: int = 0
+    text_offset: int = 0
+    next_line: int = 2
+    next_seq: int = 0
+    last_time: int = 0
+    proof: str = ""
+    rows: int = 0
+    withheld: int = 0
+    issue: Issue | None = None
+    required: dict[str, list[int]] = {}
+    faults: list[tuple[int, int, str]] = []
+    fault_count: int = 0
+    byte_faults: list[ByteFault] = []
+    legacy: LegacyState | None = None
+
+
+class ReadLog(msgspec.Struct, frozen=True):
+    """A whole log: its readable prefix as canonical events (without closers) and all there is to say about it.
+
+    `header` is None for a file that is no session log; its findings say why. `rows` and `withheld_rows` count lines after
+    the header, `withheld_rows` being part of `rows`.
+    """
+
+    header: StoredHeader | None
+    events: list[Event]
+    findings: list[Finding]
+    rows: int
+    withheld_rows: int
+    state: ReadState
+
+
+class LogReader:
+    """One log, read from the start or from a saved state.
+
+    The header is read at once. `state`, `rows_read`, `rows_withheld` and `findings` hold for what `batches` has yielded so
+    far. Raises OSError where the file system does, and `LogChanged` when `resume` does not fit the file any more. Close
+    it, or use it in a `with` statement. One thread at a time.
+    """
+
+    def __init__(self, file: LogFile, *, config: Config, resume: ReadState | None = None) -> None:
+        self._log = LogBytes(file, window_max=config.window_max_bytes, row_max=config.row_max_bytes)
+        try:
+            self.peek: HeaderPeek = read_first_line(self._log)
+            self.header: StoredHeader | None = self.peek.stored()
+            self.state = resume or ReadState(self.header.header.version if self.header else 0, self._log.stat)
+            if resume is not None:
+                self._prove()
+        except BaseException:
+            self._log.close()
+            raise
+        self.file = msgspec.structs.replace(file, stat=self._log.stat)
+        self._chunk = TextChunk(0, b"", Trust.WHOLE)
+        self._restore()
+
+    def __enter__(self) -> LogReader:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the file. Twice is fine."""
+        self._log.close()
+
+    @property
+    def rows_read(self) -> int:
+        """Lines after the header so far, withheld ones included."""
+        return self._scanner.rows
+
+    @property
+    def rows_withheld(self) -> int:
+        """Lines so far that are not shown as events."""
+        return self._scanner.withheld
+
+    @property
+    def next_seq(self) -> int:
+        """How many events the rows so far hold; unlike the state's, provisional ones included."""
+        return self._scanner.next_seq
+
+    @property
+    def findings(self) -> list[Finding]:
+        """Everything noted about header, bytes and rows so far."""
+        path = self.file.path
+        found = list(self.peek.findings)
+        if self.header is None:
+            return found
+        found += notes.byte_findings([*self.state.byte_faults, *self._log.faults], path)
+        if self._scanner.issue is not None:
+            found += notes.issue_findings(self._scanner.issue, path)
+        return found + notes.scan_findings(self._scanner, path)
+
+    def refresh(self) -> LogFile:
+        """Let `batches` go on with what was appended meanwhile; returns the file with its stat of now.
+
+        Raises `LogChanged` when the file was replaced or truncated, FileNotFoundError when it is gone.
+        """
+        now = Stat.of(os.stat(self.file.path))
+        if (now.dev, now.ino) != (self.file.stat.dev, self.file.stat.ino):
+            raise LogChanged("replaced")
+        self._log.refresh()
+        self._prove()
+        self.file = msgspec.structs.replace(self.file, stat=self._log.stat)
+        return self.file
+
+    def batches(self, cancel: CancelToken | None = None) -> Iterator[list[StoredRow]]:
+        """The rows from `state` on, about 256 KB of text at a time, to the size the file had when it was opened.
+
+        Rows of a torn or damaged place are `provisional`: `state` stays before them, and a later call tells them anew
+        (everything at or past `state.next_seq` and `state.next_line`). Raises `ABORTED` when cancelled.
+        """
+        self._restore()
+        if self.header is None:
+            return
+        for chunk in self._log.chunks(self.state.byte_offset, self.state.text_offset, cancel):
+            check(cancel)
+            if chunk.offset == 0:
+                chunk = self._without_header(chunk)
+            self._chunk = chunk
+            had_issue = self._scanner.issue is not None
+            rows = self._scanner.rows_of(chunk) if chunk.text or chunk.oversize else []
+            if self._modernizer is not None:
+                for row in rows:
+                    self._modernizer.observe(row)
+            if not had_issue and self._scanner.issue is not None:
+                self._look_closer(rows)
+            if chunk.commit >= 0:
+                self._save(chunk)
+            if rows:
+                yield rows
+
+    def expand(self, row: StoredRow) -> list[Event]:
+        """The canonical events of a row: several for a packed one, none for a withheld one."""
+        return self._expander.events(row)
+
+    def line_of(self, row: StoredRow) -> bytes:
+        """The stored line of a row, byte for byte, line feed included."""
+        return self.line_at(row.offset, row.length)
+
+    def line_at(self, offset: int, length: int) -> bytes:
+        """Decoded text by its place, as rows tell it; any part of the log that was or could be read."""
+        start = offset - self._chunk.offset
+        if start >= 0 and start + length <= len(self._chunk.text):
+            return self._chunk.text[start : start + length]
+        return self._log.read_range(offset, length)
+
+    def events_at(self, offset: int, length: int, seq: int) -> list[Event]:
+        """The canonical events of an accepted row by its place; `seq` is the first it holds. Empty if it holds another."""
+        row = self._scanner.single(self.line_at(offset, length), offset, seq)
+        return [] if row is None else self._expander.events(row)
+
+    def _prove(self) -> None:
+        """Raise `LogChanged` unless what the state was taken from is still there."""
+        then, now = self.state, self._log.stat
+        version = self.header.header.version if self.header else 0
+        if now.size < then.byte_offset:
+            raise LogChanged("truncated")
+        other_file = (now.dev, now.ino) != (then.stat.dev, then.stat.ino)
+        rewritten = now.size == then.stat.size and now.mtime_ns != then.stat.mtime_ns
+        if other_file or rewritten or version != then.version or self._proof(then.byte_offset) != then.proof:
+            raise LogChanged("replaced")
+
+    def _proof(self, byte_offset: int) -> str:
+        if byte_offset == 0:
+            return ""
+        start = max(0, byte_offset - _PROOF_BYTES)
+        return hashlib.blake2b(self._log.read_at(start, byte_offset - start), digest_size=16).hexdigest()
+
+    def _restore(self) -> None:
+        """Stand where the state says."""
+        state = self.state
+        rules = generation(state.version)
+        scanner = RowScanner(rules, KNOWN_TYPES, self._log.encoding == ZSTD)
+        scanner.next_line, scanner.next_seq, scanner.last_time = state.next_line, state.next_seq, state.last_time
+        scanner.rows, scanner.withheld = state.rows, state.withheld
+        scanner.issue = state.issue.copy() if state.issue is not None else None
+        scanner.required = {name: list(seen) for name, seen in state.required.items()}
+        scanner.faults, scanner.fault_count = list(state.faults), state.fault_count
+        self._scanner = scanner
+        self._modernizer: Modernizer | None = None
+        if rules.old_shapes and self.header is not None:
+            legacy = state.legacy.copy() if state.legacy is not None else LegacyState().copy()
+            self._modernizer = Modernizer(self.header.header.id, legacy)
+        self._expander = Expander(self._modernizer)
+
+    def _save(self, chunk: TextChunk) -> None:
+        scanner = self._scanner
+        kept = self.state.byte_faults
+        fresh = [f for f in self._log.faults if self.state.byte_offset <= f.byte_offset < chunk.commit]
+        self.state = ReadState(
+            self.state.version,
+            self._log.stat,
+            chunk.commit,
+            chunk.end,
+            scanner.next_line,
+            scanner.next_seq,
+            scanner.last_time,
+            self._proof(chunk.commit),
+            scanner.rows,
+            scanner.withheld,
+            scanner.issue.copy() if scanner.issue is not None else None,
+            {name: list(seen) for name, seen in scanner.required.items()},
+            list(scanner.faults),
+            scanner.fault_count,
+            [*kept, *fresh][:_FAULTS_KEPT],
+            self._modernizer.state.copy() if self._modernizer is not None else None,
+        )
+
+    def _without_header(self, chunk: TextChunk) -> TextChunk:
+        cut = chunk.text.find(b"\n") + 1 or len(chunk.text)
+        return chunk._replace(offset=cut, text=chunk.text[cut:], oversize=0)
+
+    def _look_closer(self, rows: list[StoredRow]) -> None:
+        """Tell what kind of overlap an issue is."""
+
+
+def read_log(file: LogFile, *, config: Config, cancel: CancelToken | None = None) -> ReadLog:
+    """A whole log in memory. Raises OSError where the file system does, `ABORTED` when cancelled; never for damage."""
+    with LogReader(file, config=config) as reader:
+        events: list[Event] = []
+        for rows in reader.batches(cancel):
+            for row in rows:
+                events += reader.expand(row)
+        return ReadLog(reader.header, events, reader.findings, reader.rows_read, reader.rows_withheld, reader.state)
+
+
+def read_header(file: LogFile, *, config: Config) -> HeaderPeek:
+    """The header alone: the first frame or line is read, nothing more. Raises OSError where the file system does."""
+    with LogBytes(file, window_max=config.window_max_bytes, row_max=config.row_max_bytes) as log:
+        return read_first_line(log)
+
+
+__all__ = ["HeaderPeek", "LogChanged", "LogReader", "ReadLog", "ReadState", "StoredRow", "read_header", "read_log"]

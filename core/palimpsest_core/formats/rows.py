@@ -1,0 +1,103 @@
+"""Lines to rows: the envelope is read, the payload only scanned (performance notes, B2)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from palimpsest_core.formats.jsjson import BadJson, is_safe_int, loads
+
+NOTHING = msgspec.Raw(b"")
+"""An envelope key that is absent."""
+
+
+class Envelope(msgspec.Struct, forbid_unknown_fields=True, gc=False):
+    """The known keys of a row. Raw pieces point into the text they were read from and keep it alive."""
+
+    type: str
+    data: msgspec.Raw = NOTHING
+    seq: int = -1
+    time: int = -1
+    surfaceOp: msgspec.Raw = NOTHING
+    sourceEventSeqs: msgspec.Raw = NOTHING
+    ignorable: msgspec.Raw = NOTHING
+    seq0: int = -1
+    time0: int = -1
+
+
+class StoredRow(msgspec.Struct, gc=False):
+    """One line of a log after the header.
+
+    `line` counts lines of the decoded text (the header is 1); `offset` and `length` are its place there in bytes, line feed
+    included. `type` is what it claims ("row" when that cannot be told), `seq` the first sequence number it claims (-1 when
+    unknown), `count` how many events it holds (0 when withheld), `time` the time of its first event (epoch ms).
+    `provisional`: from a torn or damaged place, so a later read of a grown log may tell otherwise.
+    `problem` says in a word why a row is withheld ("after" when only because of an earlier one); `fault` what is wrong with
+    the envelope of a row that is shown nevertheless.
+    `envelope` or `value` hold what was read; use `LogReader.expand` and `LogReader.line_of`. Do not keep rows: they keep
+    their text alive.
+    """
+
+    type: str
+    seq: int
+    time: int
+    count: int
+    line: int
+    offset: int
+    length: int
+    withheld: bool = False
+    provisional: bool = False
+    problem: str = ""
+    fault: str = ""
+    envelope: Envelope | None = None
+    value: Any = None
+    packed: Any = None
+
+
+_decode_lines = msgspec.json.Decoder(Envelope).decode_lines
+_decode_line = msgspec.json.Decoder(Envelope).decode
+
+
+def scan_lines(text: bytes) -> list[Envelope] | None:
+    """The envelopes of whole lines, one each, or None when some line needs the slow path.
+
+    Each line must begin with a brace and end with one: then lines and objects cannot be out of step.
+    """
+    count = text.count(b"\n")
+    if text.count(b"\n{") + 1 != count or text.count(b"}\n") != count or text[:1] != b"{" or b":-0" in text:
+        return None
+    try:
+        envelopes: list[Envelope] = _decode_lines(text)
+    except (msgspec.MsgspecError, RecursionError):
+        return None
+    return envelopes if len(envelopes) == count else None
+
+
+def scan_line(line: bytes) -> Envelope | dict[str, Any]:
+    """One line: its envelope, or the whole object when the fast parser does not take it. Raises `BadJson`.
+
+    A line that is JSON but no object is `BadJson` with a message that begins with "not an object".
+    """
+    if b":-0" not in line:
+        try:
+            return _decode_line(line)
+        except (msgspec.MsgspecError, RecursionError):
+            pass
+    value = loads(line)
+    if not isinstance(value, dict):
+        raise BadJson("not an object: " + ("null" if value is None else type(value).__name__))
+    return value
+
+
+def integer(value: Any, least: int) -> int | None:
+    """`value` if it is an integer coordinate of at least `least`."""
+    return value if is_safe_int(value, least) else None
+
+
+def payload(raw: msgspec.Raw) -> Any:
+    """The value of a raw piece; what the fast parser refuses goes the slow way. Raises `BadJson`."""
+    try:
+        return msgspec.json.decode(raw)
+    except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError):
+        return loads(bytes(raw))

@@ -1,0 +1,277 @@
+"""The text of one log, whatever its encoding: streamed in whole lines, and read again at any place.
+
+Nothing here is ever opened for writing. Memory does not grow with a log, except for a few numbers for each 64 KB of text.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import zstandard
+
+from palimpsest_core.base.cancel import CancelToken, check
+from palimpsest_core.storage.frames import MAGIC, Frame, FrameDecoder, ReadAt, file_reader, scan_frames
+from palimpsest_core.storage.layout import PLAIN, ZSTD, LogFile, Stat
+from palimpsest_core.storage.lines import CHUNK, Piece, TextChunk, Trust, split_lines
+from palimpsest_core.storage.segments import Segments
+
+_RESYNC_TRIES = 1000
+_PEEK = 4096
+_FAULTS_KEPT = 100
+_TORN = "torn"
+
+
+class ByteFault(NamedTuple):
+    """A defect of the stored bytes: a short cause, where it is in the file, how many stored bytes it concerns, and where
+    the decoded text stood.
+
+    Causes: "torn-frame", "torn-line", "checksum", "undecodable", "bad-magic", "reserved", "dictionary", "skippable",
+    "unended-frame" (a whole frame that does not end in a line feed), "window", "encoding".
+    """
+
+    cause: str
+    byte_offset: int
+    length: int
+    text_offset: int
+
+
+class FirstLine(NamedTuple):
+    """The first line of a log, line feed included when it is there; None when it cannot be had.
+
+    `cause` is "" when it is as it should be; else "empty", "more" (its frame holds more than it), "too-long", "other", or
+    the cause of a fault of its frame.
+    """
+
+    line: bytes | None
+    cause: str
+
+
+class LogBytes:
+    """One log opened for reading, up to the size it has now (`size_limit`).
+
+    `faults` grows while `chunks` runs. `encoding` is what the bytes are, should the name be wrong about it.
+    Close it, or use it in a `with` statement. Raises OSError where the file system does. One thread at a time.
+    """
+
+    def __init__(self, file: LogFile, *, window_max: int, row_max: int) -> None:
+        self.file = file
+        self.row_max = row_max
+        self.faults: list[ByteFault] = []
+        self._descriptor = os.open(file.path, os.O_RDONLY | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0))
+        self.stat = Stat.of(os.fstat(self._descriptor))
+        self.size_limit = self.stat.size
+        self.read_at: ReadAt = file_reader(self._descriptor)
+        self._decoder = FrameDecoder(window_max)
+        self._segments = Segments(self.read_at, self._decoder)
+        self.encoding = self._real_encoding()
+
+    def __enter__(self) -> LogBytes:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the file and forget what was kept of it. Twice is fine."""
+        if self._descriptor >= 0:
+            os.close(self._descriptor)
+            self._descriptor = -1
+        self._segments.close()
+
+    def __del__(self) -> None:
+        with contextlib.suppress(OSError, AttributeError):
+            self.close()
+
+    def _real_encoding(self) -> str:
+        head = self.read_at(0, 4)
+        if self.file.encoding == ZSTD and head[:2] == b'{"':
+            found = PLAIN
+        elif self.file.encoding == PLAIN and head == MAGIC:
+            found = ZSTD
+        else:
+            return self.file.encoding
+        self._note("encoding", 0, self.size_limit, 0)
+        return found
+
+    def _note(self, cause: str, byte_offset: int, length: int, text_offset: int) -> None:
+        if len(self.faults) < _FAULTS_KEPT:
+            self.faults.append(ByteFault(cause, byte_offset, length, text_offset))
+
+    def refresh(self) -> Stat:
+        """Let the next `chunks` go up to the size the open file has now; returns its stat."""
+        self.stat = Stat.of(os.fstat(self._descriptor))
+        self.size_limit = self.stat.size
+        return self.stat
+
+    def chunks(
+        self, byte_offset: int = 0, text_offset: int = 0, cancel: CancelToken | None = None
+    ) -> Iterator[TextChunk]:
+        """The text from a place that an earlier `commit` named (or from the start) to the end, in whole lines.
+
+        `faults` is started anew. Raises `ABORTED` when cancelled.
+        """
+        self.faults = [f for f in self.faults if f.cause == "encoding"]
+        if self.encoding == ZSTD:
+            self._segments.begin(byte_offset, text_offset)
+            yield from split_lines(self._zstd_pieces(byte_offset, text_offset, cancel), text_offset, self.row_max)
+            return
+        shift = byte_offset - text_offset
+        pieces = self._plain_pieces(byte_offset, cancel)
+        for chunk in split_lines(pieces, text_offset, self.row_max, any_line_commits=True, shift=shift):
+            if chunk.cut:
+                self._note("torn-line", chunk.offset + shift, chunk.end - chunk.offset, chunk.offset)
+            yield chunk
+
+    def first_line(self, most: int) -> FirstLine:
+        """The header line, read without reading on: at most `most` bytes of text, usually 4 KB of the file."""
+        if self.size_limit == 0:
+            return FirstLine(None, "empty")
+        cause = "encoding" if self.encoding != self.file.encoding else ""
+        if self.encoding != ZSTD:
+            text = self.read_at(0, min(_PEEK, self.size_limit))
+            if b"\n" not in text and len(text) < self.size_limit:
+                text = self.read_at(0, min(most, self.size_limit))
+            end = text.find(b"\n") + 1
+            if end:
+                return FirstLine(text[:end], cause)
+            return FirstLine(None, "too-long") if len(text) < self.size_limit else FirstLine(text, "torn-line")
+        head = self.read_at(0, min(_PEEK, self.size_limit))
+        frame = next(scan_frames(lambda offset, length: head[offset : offset + length], 0, len(head)))
+        if not frame.fault and FrameDecoder.is_small(frame) and frame.window <= self._decoder.window_max:
+            with contextlib.suppress(zstandard.ZstdError):
+                text = self._decoder.whole(head[: frame.length], frame)
+                if text.find(b"\n") + 1 == len(text) > 0:
+                    return FirstLine(text, cause)
+        return self._odd_first_line(most, cause)
+
+    def _odd_first_line(self, most: int, cause: str) -> FirstLine:
+        faults, self.faults = self.faults, []
+        text = b""
+        found: FirstLine | None = None
+        for piece in self._zstd_pieces(0, 0, None):
+            text += piece.text
+            end = text.find(b"\n") + 1
+            first = next((f.cause for f in self.faults if f.cause != "skippable"), "")
+            if end:
+                more = "more" if end < len(text) or (piece.trust == Trust.WHOLE and piece.end < 0) else cause
+                found = FirstLine(text[:end], first or more)
+            elif len(text) > most:
+                found = FirstLine(None, "too-long")
+            elif first and first != "unended-frame" and not piece.text:
+                found = FirstLine(None, first)
+            if found is not None:
+                break
+        first = next((f.cause for f in self.faults if f.cause != "skippable"), "other")
+        self.faults = faults
+        return found or FirstLine(text or None, first)
+
+    def _plain_pieces(self, place: int, cancel: CancelToken | None) -> Iterator[Piece]:
+        while place < self.size_limit:
+            check(cancel)
+            data = self.read_at(place, min(CHUNK, self.size_limit - place))
+            if not data:
+                return
+            place += len(data)
+            yield Piece(data)
+
+    def _zstd_pieces(self, start: int, text_offset: int, cancel: CancelToken | None) -> Iterator[Piece]:
+        """The text of the frames from stored offset `start` on; past a broken one, whatever can still be decoded."""
+        trust = Trust.WHOLE
+        tries = 0
+        while 0 <= start < self.size_limit:
+            for frame in scan_frames(self.read_at, start, self.size_limit):
+                check(cancel)
+                start = frame.offset + frame.length
+                if not frame.fault and not frame.skippable and FrameDecoder.is_small(frame):
+                    # The usual case: a live frame of a few lines.
+                    with contextlib.suppress(zstandard.ZstdError):
+                        if frame.window > self._decoder.window_max:
+                            raise zstandard.ZstdError
+                        text = self._decoder.whole(self.read_at(frame.offset, frame.length), frame)
+                        text_offset += len(text)
+                        if text and text[-1] != 10:
+                            self._note("unended-frame", frame.offset, frame.length, text_offset)
+                        self._segments.add(frame.offset, start, text_offset)
+                        yield Piece(text, trust, start if trust == Trust.WHOLE else -1)
+                        continue
+                if frame.skippable and not frame.fault:
+                    self._note("skippable", frame.offset, frame.length, text_offset)
+                    continue
+                for piece in self._difficult(frame, trust, text_offset, cancel):
+                    text_offset += len(piece.text)
+                    trust = piece.trust
+                    yield piece
+                self._segments.add(frame.offset, start, text_offset)
+                if frame.fault and frame.fault != _TORN:
+                    tries += 1
+                    start = self._next_magic(frame.offset + 1, cancel) if tries < _RESYNC_TRIES else -1
+                    break
+            else:
+                return
+
+    def _difficult(self, frame: Frame, trust: Trust, text_offset: int, cancel: CancelToken | None) -> Iterator[Piece]:
+        """A large frame, a torn one, or one that does not decode."""
+        if frame.window > self._decoder.window_max:
+            self._note("window", frame.offset, frame.length, text_offset)
+            yield Piece(b"", Trust.UNVERIFIED, broken=True)
+            return
+        if frame.fault == _TORN:
+            self._note("torn-frame", frame.offset, frame.length, text_offset)
+            trust = max(trust, Trust.TORN)
+        elif frame.fault:
+            self._note(frame.fault, frame.offset, frame.length, text_offset)
+            trust = Trust.UNVERIFIED
+        else:
+            # Its text is handed on before its checksum can be met, so it is decoded once beforehand.
+            cause = self._verify(frame, cancel)
+            if cause:
+                self._note(cause, frame.offset, frame.length, text_offset)
+                trust = Trust.UNVERIFIED
+        last = b"\n"
+        if frame.length >= 4 and frame.fault != "bad-magic":
+            for text in self._decoder.readable(self.read_at, frame):
+                check(cancel)
+                last = text
+                yield Piece(text, trust)
+        if trust == Trust.WHOLE:
+            if last[-1:] != b"\n":
+                self._note("unended-frame", frame.offset, frame.length, text_offset)
+            yield Piece(b"", trust, frame.offset + frame.length)
+        elif trust == Trust.UNVERIFIED:
+            yield Piece(b"", trust, broken=True)
+
+    def _verify(self, frame: Frame, cancel: CancelToken | None) -> str:
+        try:
+            for _ in self._decoder.pieces(self.read_at, frame):
+                check(cancel)
+        except zstandard.ZstdError as error:
+            return "checksum" if "checksum" in str(error) else "undecodable"
+        return ""
+
+    def _next_magic(self, place: int, cancel: CancelToken | None) -> int:
+        """The stored offset of the next thing that looks like a frame, -1 without one."""
+        while place < self.size_limit:
+            check(cancel)
+            data = self.read_at(place, CHUNK)
+            found = data.find(MAGIC)
+            if found >= 0:
+                return place + found
+            if len(data) < CHUNK:
+                break
+            place += len(data) - len(MAGIC) + 1
+        return -1
+
+    def read_range(self, offset: int, length: int, cancel: CancelToken | None = None) -> bytes:
+        """`length` bytes of decoded text at `offset` (fewer at its end), wherever reading has been so far."""
+        if self.encoding != ZSTD:
+            return self.read_at(offset, length)
+        if not self._segments.covers(offset, length):
+            faults = self.faults.copy()
+            for _ in self._zstd_pieces(*self._segments.resume(offset), cancel):
+                if self._segments.covers(offset, length):
+                    break
+            self.faults = faults
+        return self._segments.read(offset, length)

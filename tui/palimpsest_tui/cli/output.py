@@ -53,6 +53,19 @@ def write_json(command: str, content: dict[str, Any]) -> None:
     write_bytes(json_text({"format": JSON_FORMAT, "command": command, **content}).encode("ascii") + b"\n")
 
 
+def write_json_rows(command: str, content: dict[str, Any], key: str, rows: Iterable[Any]) -> None:
+    """The same envelope with a long list under `key`, written row by row so that memory does not grow with it."""
+    head = json_text({"format": JSON_FORMAT, "command": command, **content}).removesuffix("\n}")
+    out = _binary_stdout()
+    out.write(f"{head},\n  {json_text(key)}: [".encode("ascii"))
+    mark = "\n    "
+    for row in rows:
+        out.write((mark + json_text(row, indent=None)).encode("ascii"))
+        mark = ",\n    "
+    out.write(b"\n  ]\n}\n")
+    out.flush()
+
+
 def json_text(value: Any, *, indent: int | None = 2) -> str:
     """`value` as ASCII JSON; infinities and NaN (a log may hold 1e400) become null, as in JavaScript."""
     try:
@@ -100,11 +113,6 @@ def _to_stderr(text: str) -> None:
 def is_terminal() -> bool:
     """Whether stdout is a terminal."""
     return sys.stdout.isatty()
-
-
-def colour_wanted() -> bool:
-    """Whether stdout is a terminal whose user has not asked for plain text (`NO_COLOR`, `TERM=dumb`)."""
-    return is_terminal() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 
 def abandon_stdout() -> None:

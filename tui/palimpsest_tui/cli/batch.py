@@ -1,0 +1,37 @@
+"""`palimpsest batch`: one JSON job on stdin, one JSON list of results on stdout (the conformance protocol)."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import Any
+
+import click
+
+from palimpsest_tui.cli.exits import Exit, Failure
+from palimpsest_tui.cli.output import json_text, write_bytes
+
+
+def read_job(data: bytes) -> dict[str, Any]:
+    """The job as given; anything but a JSON object is a usage error."""
+    try:
+        job = json.loads(data)
+    except ValueError as error:
+        raise Failure(Exit.USAGE, f"stdin holds no JSON job: {error}") from error
+    if not isinstance(job, dict):
+        raise Failure(Exit.USAGE, "the job must be a JSON object with root, index_path, config and requests")
+    return job
+
+
+@click.command("batch")
+def command() -> int:
+    """Answer a JSON job from stdin: the conformance protocol.
+
+    The job names its own root, index_path, config and requests; the answer is a JSON list with one result for each
+    request, in order. tests/conformance/README.md describes it.
+    """
+    from palimpsest_core.batch import run_job
+
+    job = read_job(sys.stdin.buffer.read())
+    write_bytes(json_text(run_job(job), indent=None).encode("ascii") + b"\n")
+    return Exit.FINE

@@ -1,0 +1,77 @@
+"""What commands share about the corpus: opening the engine, naming sessions and events, listing with filters."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from palimpsest_tui.cli.exits import Exit, Failure
+from palimpsest_tui.cli.options import Settings, default_root
+
+if TYPE_CHECKING:
+    from palimpsest_core import CancelToken, Engine, SessionSummary
+
+
+class Reference(NamedTuple):
+    """What `ID`, `ID#SEQ` or `ID#vN:SEQ` names."""
+
+    session_id: str
+    seq: int | None = None
+    generation: int | None = None
+
+
+_EVENT = re.compile(r"(?s)(.+)#(?:v([0-9]{1,4}):)?([0-9]{1,15})")
+_POINT = re.compile(r"(?s)(.+)@([0-9]{1,15})")
+
+
+def parse_reference(text: str) -> Reference:
+    """Read `ID[#SEQ]` or `ID[#vN:SEQ]`; an id may hold `#` itself, only digits at the end make it an event."""
+    match = _EVENT.fullmatch(text)
+    if match is None:
+        return Reference(text)
+    return Reference(match[1], int(match[3]), int(match[2]) if match[2] is not None else None)
+
+
+def parse_point(text: str) -> Reference:
+    """Read `ID[@SEQ]`: a session as of an event."""
+    match = _POINT.fullmatch(text)
+    return Reference(text) if match is None else Reference(match[1], int(match[2]))
+
+
+def root_of(settings: Settings) -> Path:
+    """The root in force; a root that is not there is a fault of the environment, said in full."""
+    root = settings.root if settings.root is not None else default_root()
+    if not root.is_dir():
+        hint = "" if settings.root is not None else " Name one with --root, or set DSH_HOME."
+        raise Failure(Exit.ENVIRONMENT, f"there is no folder of logs at {root}.{hint}")
+    return root
+
+
+@contextmanager
+def open_engine(settings: Settings) -> Iterator[Engine]:
+    """The engine over the root in force, tolerant, with the index that the app uses too; closed afterwards."""
+    from palimpsest_core import Engine
+
+    engine = Engine(root_of(settings), index=settings.index)
+    try:
+        yield engine
+    finally:
+        engine.close()
+
+
+def find_session(engine: Engine, text: str) -> str:
+    """The full id that `text` names or begins; no such session is "no match", several are a usage error."""
+    return engine.resolve_id(text)
+
+
+def sessions_by_activity(engine: Engine, cancel: CancelToken) -> list[SessionSummary]:
+    """Every session there is, the most recently active first."""
+    return sorted(engine.sessions(cancel), key=activity, reverse=True)
+
+
+def activity(summary: SessionSummary) -> tuple[int, str]:
+    """Sorts sessions by their last sign of life."""
+    return (summary.last_time or summary.created_at or 0, summary.id)

@@ -1,0 +1,51 @@
+"""`palimpsest index`: reads what is new or changed and brings the search index up to date."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from palimpsest_tui.cli.columns import plural, size
+from palimpsest_tui.cli.corpus import open_engine
+from palimpsest_tui.cli.exits import Exit
+from palimpsest_tui.cli.interrupt import cancel_on_interrupt
+from palimpsest_tui.cli.options import Settings, shared_options
+from palimpsest_tui.cli.output import say_progress
+
+if TYPE_CHECKING:
+    from palimpsest_core import Progress
+
+
+def show_progress(progress: Progress) -> None:
+    """Show how far reading is, in place, on stderr."""
+    if progress.unit == "bytes":
+        done, total = size(progress.done), size(progress.total)
+    else:
+        done, total = f"{progress.done:,}", f"{progress.total:,} {progress.unit}"
+    say_progress(f"indexing {done}" + (f" of {total}" if progress.total else ""))
+
+
+@click.command("index")
+@click.option("--rebuild", is_flag=True, help="Throw the index away and read every log again.")
+@shared_options
+def command(settings: Settings, rebuild: bool) -> int:
+    """Bring the search index up to date.
+
+    The index is derived from the logs and can always be made again; logs are never written.
+    """
+    from palimpsest_core import to_json
+    from palimpsest_tui.cli.output import write_json, write_text
+
+    with open_engine(settings) as engine, cancel_on_interrupt() as cancel:
+        if rebuild:
+            engine.rebuild_index()
+        done = engine.refresh(cancel, show_progress)
+        status = engine.index_status()
+    say_progress("")
+    if settings.json:
+        write_json("index", {"changes": to_json(done), "status": to_json(status)})
+    else:
+        write_text(str(done))
+        write_text(f"{plural(0, 'session')}")
+    return Exit.FINE

@@ -1,0 +1,95 @@
+"""`palimpsest ls`: the sessions of a root, unreadable and newer ones included with their reason."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from palimpsest_tui.cli.columns import cell, clock, cut, plural, size, table
+from palimpsest_tui.cli.corpus import activity, open_engine
+from palimpsest_tui.cli.exits import Exit
+from palimpsest_tui.cli.interrupt import cancel_on_interrupt
+from palimpsest_tui.cli.moments import Moment
+from palimpsest_tui.cli.options import Settings, as_utf8, shared_options
+from palimpsest_tui.cli.output import say, write_json, write_lines
+
+if TYPE_CHECKING:
+    from palimpsest_core import SessionSummary
+
+ORDERS = {
+    "activity": activity,
+    "created": lambda row: (row.created_at or 0, row.id),
+    "size": lambda row: (row.size, row.id),
+    "title": lambda row: (title_of(row).casefold(), row.id),
+}
+
+
+def title_of(row: SessionSummary) -> str:
+    """What a row is called: its title, or why it has none."""
+    if row.title:
+        return row.title
+    return f"({row.reason})" if row.reason else "(untitled)"
+
+
+@click.command("ls")
+@click.option("--project", metavar="TEXT", help="Only sessions whose project folder holds TEXT.")
+@click.option("--since", type=Moment(), help="Only sessions active since then: 2026-01-31, or 3d.")
+@click.option("--until", type=Moment(end=True), help="Only sessions created until then.")
+@click.option("--roots", is_flag=True, help="Only sessions without a parent.")
+@click.option("--sort", type=click.Choice(list(ORDERS)), default="activity", show_default=True)
+@click.option("-n", "--limit", type=click.IntRange(min=1), help="At most so many.")
+@shared_options
+def command(
+    settings: Settings,
+    project: str | None,
+    since: int | None,
+    until: int | None,
+    roots: bool,
+    sort: str,
+    limit: int | None,
+) -> int:
+    """List sessions, the most recently active first.
+
+    Counts and titles of a log that was not read yet are a dash; `palimpsest index` reads them all.
+    """
+    with open_engine(settings) as engine, cancel_on_interrupt() as cancel:
+        every = engine.sessions(cancel)
+    wanted = as_utf8(project).casefold() if project else None
+    rows = [
+        row
+        for row in every
+        if (wanted is None or wanted in (row.project or "").casefold())
+        and (since is None or activity(row)[0] >= since)
+        and (until is None or (row.created_at or 0) <= until)
+        and not (roots and row.parent is not None)
+    ]
+    rows.sort(key=ORDERS[sort], reverse=sort != "title")
+    rows = rows[:limit]
+    if settings.json:
+        from palimpsest_core import to_json
+
+        write_json("ls", {"sessions": to_json(rows)})
+    else:
+        write_lines(
+            table(
+                [_cells(row) for row in rows],
+                right=(4, 5),
+                head=("ID", "STATE", "ACTIVE", "PROJECT", "EVENTS", "SIZE", "TITLE"),
+            )
+        )
+        if not rows:
+            say(f"no session matches ({plural(len(every), 'session')} in all)" if every else "no sessions here")
+    return Exit.FINE if rows or not every else Exit.NO_MATCH
+
+
+def _cells(row: SessionSummary) -> tuple[str, ...]:
+    return (
+        cell(row.id),
+        row.state.value + ("" if row.generation is None or row.generation == 0 else f" v{row.generation}"),
+        clock(row.last_time if row.last_time is not None else row.created_at),
+        cut(cell(row.project or "-"), 40),
+        "-" if row.events is None else str(row.events),
+        size(row.size),
+        cell(title_of(row)),
+    )

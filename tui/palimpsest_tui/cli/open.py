@@ -1,0 +1,82 @@
+"""`palimpsest` and `palimpsest PATH`: opens the app on a root, a session folder, a log file or an exported ZIP."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from palimpsest_tui.cli.exits import Exit, Failure
+from palimpsest_tui.cli.options import Settings, as_path, default_root, shared_options
+
+if TYPE_CHECKING:
+    from palimpsest_core.base.cancel import CancelToken
+
+NO_TERMINAL = (
+    "the app needs a terminal. Without one, use a command: palimpsest ls, palimpsest search WORDS, "
+    "palimpsest show ID, palimpsest export ID (all of them: palimpsest --help)"
+)
+
+
+def has_terminal() -> bool:
+    """Whether a person can see and type here."""
+    return sys.stdin.isatty() and sys.stdout.isatty()
+
+
+def require_terminal() -> None:
+    """Say how to use the commands where the app cannot run."""
+    if not has_terminal():
+        raise Failure(Exit.USAGE, NO_TERMINAL)
+
+
+def start_app(
+    root: Path | None,
+    index: Path | None,
+    *,
+    select: str | None = None,
+    notice: str | None = None,
+    grow: Callable[[CancelToken], None] | None = None,
+) -> int:
+    """Load Textual and run the app: the only place of the command line that does."""
+    from palimpsest_tui.app import run_app
+
+    code = run_app(root, index, select=select, notice=notice, grow=grow)
+    return Exit.FINE if code == 0 else Exit.ENVIRONMENT
+
+
+def open_app(settings: Settings, path: str | None) -> int:
+    """Open the app on what was named, or on the root in force."""
+    require_terminal()
+    if path is None:
+        root = settings.root if settings.root is not None else default_root()
+        if settings.root is not None and not root.is_dir():
+            raise Failure(Exit.ENVIRONMENT, f"there is no folder at {root}")
+        return start_app(root if root.is_dir() else None, settings.index)
+    with opened(as_path(path)) as (root, select):
+        return start_app(root, settings.index, select=select)
+
+
+@contextmanager
+def opened(path: Path) -> Iterator[tuple[Path, str | None]]:
+    """The root to open for a path, and the session to select; a ZIP is unpacked for as long as the block runs."""
+    from palimpsest_core import target_of, unpacked_export
+
+    if not path.exists():
+        raise Failure(Exit.ENVIRONMENT, f"there is nothing at {path}")
+    if path.is_file() and path.suffix.lower() == ".zip":
+        with unpacked_export(path) as (root, select):
+            yield root, select
+        return
+    yield target_of(path)
+
+
+@click.command("open", hidden=True)
+@click.argument("path")
+@shared_options
+def command(settings: Settings, path: str) -> int:
+    """Open the app on PATH."""
+    return open_app(settings, path)

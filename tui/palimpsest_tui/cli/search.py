@@ -1,0 +1,163 @@
+"""`palimpsest search`: a literal phrase in all sessions, or in one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+
+import click
+
+from palimpsest_tui.cli.columns import BADGES, cell, clock, plural
+from palimpsest_tui.cli.corpus import find_session, open_engine
+from palimpsest_tui.cli.exits import Exit
+from palimpsest_tui.cli.index import show_progress
+from palimpsest_tui.cli.interrupt import cancel_on_interrupt
+from palimpsest_tui.cli.moments import Moment
+from palimpsest_tui.cli.options import Settings, as_utf8, shared_options
+from palimpsest_tui.cli.output import say, say_progress, write_json, write_lines
+
+if TYPE_CHECKING:
+    from palimpsest_core import CancelToken, Engine, EventHit, EventPage, SessionHit, SessionPage
+
+Page = TypeVar("Page", bound="SessionPage | EventPage")
+
+
+class Asked(NamedTuple):
+    """What was asked for, in the engine's terms."""
+
+    phrase: str
+    session_filters: list[dict[str, Any]]
+    event_filters: list[dict[str, Any]]
+    limit: int
+
+
+@click.command("search")
+@click.argument("query", nargs=-1, required=True)
+@click.option("--in", "within", metavar="ID", help="Only in this session: every event that matches.")
+@click.option(
+    "--cwd", multiple=True, metavar="DIR", help="Only sessions of this working directory (exact; repeatable)."
+)
+@click.option("--since", type=Moment(), help="Only events since then: 2026-01-31, or 3d.")
+@click.option("--until", type=Moment(end=True), help="Only events until then.")
+@click.option("--type", "types", multiple=True, metavar="TYPE", help="Only events of this type, such as tool/result.")
+@click.option(
+    "--is", "surfaces", multiple=True, type=click.Choice(list(BADGES)), help="Only events in this state (repeatable)."
+)
+@click.option("-n", "--limit", type=click.IntRange(min=1), default=20, show_default=True, help="At most so many hits.")
+@click.option("--stale", is_flag=True, help="Search the index as it is; do not look for changed logs first.")
+@shared_options
+def command(
+    settings: Settings,
+    query: tuple[str, ...],
+    within: str | None,
+    cwd: tuple[str, ...],
+    since: int | None,
+    until: int | None,
+    types: tuple[str, ...],
+    surfaces: tuple[str, ...],
+    limit: int,
+    stale: bool,
+) -> int:
+    """Find QUERY, a literal phrase (several words are one phrase; operators have no meaning).
+
+    Over all sessions: the best event of each session, the session with most matches in one event first. The letter
+    before a hit is its surface: C the model sees it now, S it was replaced since, L it is in the log only.
+    """
+    asked = Asked(
+        as_utf8(" ".join(query)),
+        [{"kind": "cwd", "values": [as_utf8(item) for item in cwd]}] if cwd else [],
+        _event_filters(since, until, types, surfaces),
+        limit,
+    )
+    with open_engine(settings) as engine, cancel_on_interrupt() as cancel:
+        if not stale:
+            engine.refresh(cancel, show_progress)
+            say_progress("")
+        if within is not None:
+            return _in_session(settings, engine, find_session(engine, as_utf8(within)), asked, cancel)
+        return _everywhere(settings, engine, asked, cancel)
+
+
+def _event_filters(
+    since: int | None, until: int | None, types: tuple[str, ...], surfaces: tuple[str, ...]
+) -> list[dict[str, Any]]:
+    filters: list[dict[str, Any]] = []
+    bounds = {key: value for key, value in (("from", since), ("to", until)) if value is not None}
+    if bounds:
+        filters.append({"kind": "time", **bounds})
+    if types:
+        filters.append({"kind": "type", "values": [as_utf8(item) for item in types]})
+    if surfaces:
+        filters.append({"kind": "surface", "values": list(surfaces)})
+    return filters
+
+
+def _collect(fetch: Callable[[str | None], Page], limit: int) -> tuple[list[Any], bool]:
+    """Up to `limit` hits over as many pages as that takes, and whether there are more."""
+    hits: list[Any] = []
+    cursor: str | None = None
+    while len(hits) < limit:
+        page = fetch(cursor)
+        hits += page.items
+        cursor = page.next_cursor
+        if cursor is None:
+            break
+    return hits[:limit], cursor is not None or len(hits) > limit
+
+
+def _everywhere(settings: Settings, engine: Engine, asked: Asked, cancel: CancelToken) -> int:
+    from palimpsest_core import to_json
+
+    size = min(asked.limit, engine.config.max_limit)
+
+    def fetch(cursor: str | None) -> SessionPage:
+        return engine.search_sessions(asked.phrase, asked.session_filters, asked.event_filters, size, cursor, cancel)
+
+    hits, more = _collect(fetch, asked.limit)
+    if settings.json:
+        write_json("search", {"query": asked.phrase, "hits": to_json(hits), "more": more})
+    else:
+        titles = {
+            result.session_id: result.value.title.title
+            for result in engine.read_title_snapshots([hit.header.id for hit in hits], cancel)
+            if result.value is not None and result.value.title is not None
+        }
+        write_lines(line for hit in hits for line in _session_lines(hit, titles.get(hit.header.id)))
+        _conclude(len(hits), more, "session")
+    return Exit.FINE if hits else Exit.NO_MATCH
+
+
+def _in_session(settings: Settings, engine: Engine, session_id: str, asked: Asked, cancel: CancelToken) -> int:
+    from palimpsest_core import to_json
+
+    size = min(asked.limit, engine.config.max_limit)
+
+    def fetch(cursor: str | None) -> EventPage:
+        return engine.search_events(session_id, asked.phrase, asked.event_filters, size, cursor, cancel)
+
+    hits, more = _collect(fetch, asked.limit)
+    if settings.json:
+        write_json("search", {"query": asked.phrase, "session": session_id, "hits": to_json(hits), "more": more})
+    else:
+        write_lines(_event_line(hit) for hit in hits)
+        _conclude(len(hits), more, "event")
+    return Exit.FINE if hits else Exit.NO_MATCH
+
+
+def _session_lines(hit: SessionHit, title: str | None) -> list[str]:
+    head = f"{cell(hit.header.id)}  {clock(hit.header.created_at)}  {cell(hit.header.cwd or '-')}"
+    return [f"{head}  {cell(title)}" if title else head, f"    {_event_line(hit.best_match)}"]
+
+
+def _event_line(hit: EventHit) -> str:
+    return (
+        f"{BADGES[hit.surface.value]} {cell(hit.session_id)}#{hit.seq}  {cell(hit.type)}  {clock(hit.time)}  "
+        f"{cell(hit.snippet)}"
+    )
+
+
+def _conclude(count: int, more: bool, what: str) -> None:
+    if count == 0:
+        say("nothing matches")
+    elif more:
+        say(f"the best {plural(count, what)}; there are more (-n shows more)")

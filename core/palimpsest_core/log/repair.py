@@ -11,7 +11,7 @@ from typing import Any, Final
 import msgspec
 
 from palimpsest_core.log.messages import result_call_id
-from palimpsest_core.log.shapes import member, objects_at
+from palimpsest_core.log.shapes import is_null, member, objects_at
 from palimpsest_core.model.event import UNSET, Event
 
 STARTED_TEXT: Final = (
@@ -66,9 +66,10 @@ class RepairScan:
         """Take the next event by its parts. `data` matters for the types in `READS` only; others may pass None."""
         state = self._state
         state.last_seq, state.last_time = seq, time
+        # A null turn or step counts as none, one that is missing as open: so the harness has it.
         match type:
             case "turn/start":
-                state.turn, state.turn_open = member(data, "turn"), True
+                state.turn, state.turn_open = member(data, "turn"), not is_null(data, "turn")
                 state.step, state.step_open = None, False
                 state.pending.clear()
             case "turn/end":
@@ -76,7 +77,7 @@ class RepairScan:
                 state.step, state.step_open = None, False
                 state.pending.clear()
             case "step/start":
-                state.step, state.step_open = member(data, "step"), True
+                state.step, state.step_open = member(data, "step"), not is_null(data, "step")
             case "step/end":
                 state.step, state.step_open = None, False
                 state.pending.clear()

@@ -40,6 +40,11 @@ def whole(value: Any) -> int | None:
     return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
+def is_null(value: Any, key: str) -> bool:
+    """Whether an object holds a null under `key` (a missing key is something else)."""
+    return isinstance(value, dict) and key in value and value[key] is None
+
+
 def strings_of(value: Any, *, skip: str | None = "type") -> Iterator[str]:
     """Every string inside a JSON value in reading order, except those directly under the key `skip`.
 

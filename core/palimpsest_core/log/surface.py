@@ -172,6 +172,11 @@ class SurfaceFold:
             return Surface.SHADOWED
         return Surface.LOG_ONLY if self._slot(seq) < 0 else Surface.CURRENT
 
+    def fault_of(self, kind: str, seq: int, op: Replace, sources: Any) -> str | None:
+        """Why an event of type `kind` could not replace what `op` names, in one sentence; None when it could."""
+        found = self._find(seq, _CODE[kind], op, sources)
+        return found if isinstance(found, str) else None
+
     def push(self, event: Event) -> FoldStep:
         """Take the next event."""
         return self.push_op(event.type, event.seq, event.surface_op, event.source_event_seqs)

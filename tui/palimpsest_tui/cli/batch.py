@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from palimpsest_tui.cli.exits import Exit, Failure
-from palimpsest_tui.cli.output import json_text, write_bytes
+from palimpsest_tui.cli.output import write_bytes
 
 
 def read_job(data: bytes) -> dict[str, Any]:
@@ -30,8 +30,8 @@ def command() -> int:
     The job names its own root, index_path, config and requests; the answer is a JSON list with one result for each
     request, in order. tests/conformance/README.md describes it.
     """
-    from palimpsest_core.batch import run_job
+    from palimpsest_core.batch import results_text, run_job
 
     job = read_job(sys.stdin.buffer.read())
-    write_bytes(json_text(run_job(job), indent=None).encode("ascii") + b"\n")
+    write_bytes(results_text(run_job(job)).encode("ascii") + b"\n")
     return Exit.FINE

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -56,22 +55,13 @@ def open_app(settings: Settings, path: str | None) -> int:
         if settings.root is not None and not root.is_dir():
             raise Failure(Exit.ENVIRONMENT, f"there is no folder at {root}")
         return start_app(root if root.is_dir() else None, settings.index)
-    with opened(as_path(path)) as (root, select):
-        return start_app(root, settings.index, select=select)
+    from palimpsest_core import NotALog, opened_target
 
-
-@contextmanager
-def opened(path: Path) -> Iterator[tuple[Path, str | None]]:
-    """The root to open for a path, and the session to select; a ZIP is unpacked for as long as the block runs."""
-    from palimpsest_core import target_of, unpacked_export
-
-    if not path.exists():
-        raise Failure(Exit.ENVIRONMENT, f"there is nothing at {path}")
-    if path.is_file() and path.suffix.lower() == ".zip":
-        with unpacked_export(path) as (root, select):
-            yield root, select
-        return
-    yield target_of(path)
+    try:
+        with opened_target(as_path(path)) as target:
+            return start_app(target.root, settings.index, select=target.session_id)
+    except NotALog as error:
+        raise Failure(Exit.ENVIRONMENT, error.message) from error
 
 
 @click.command("open", hidden=True)

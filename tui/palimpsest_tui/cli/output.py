@@ -55,7 +55,7 @@ def write_json(command: str, content: dict[str, Any]) -> None:
 
 def write_json_rows(command: str, content: dict[str, Any], key: str, rows: Iterable[Any]) -> None:
     """The same envelope with a long list under `key`, written row by row so that memory does not grow with it."""
-    head = json_text({"format": JSON_FORMAT, "command": command, **content}).removesuffix("\n}")
+    head = json_text({"format": JSON_FORMAT, "command": command, **content}).removesuffix("}").rstrip("\n")
     out = _binary_stdout()
     out.write(f"{head},\n  {json_text(key)}: [".encode("ascii"))
     mark = "\n    "
@@ -67,21 +67,16 @@ def write_json_rows(command: str, content: dict[str, Any], key: str, rows: Itera
 
 
 def json_text(value: Any, *, indent: int | None = 2) -> str:
-    """`value` as ASCII JSON; infinities and NaN (a log may hold 1e400) become null, as in JavaScript."""
+    """`value` as ASCII JSON; infinities and NaN (a log may hold 1e400) become null, as in JavaScript.
+
+    A value nested too deep for the library, such as a lineage of ten thousand sessions, comes on one line.
+    """
     try:
         return json.dumps(value, ensure_ascii=True, allow_nan=False, indent=indent)
-    except ValueError:
-        return json.dumps(_finite(value), ensure_ascii=True, allow_nan=False, indent=indent)
+    except (ValueError, RecursionError):
+        from palimpsest_core.batch import results_text
 
-
-def _finite(value: Any) -> Any:
-    if isinstance(value, float):
-        return value if value - value == 0 else None
-    if isinstance(value, dict):
-        return {key: _finite(item) for key, item in value.items()}
-    if isinstance(value, list):
-        return [_finite(item) for item in value]
-    return value
+        return results_text(value)
 
 
 def say(message: str) -> None:

@@ -22,7 +22,9 @@ class WriteBehind:
     tries at once.
     """
 
-    def __init__(self, write: Callable[[Sequence[Row]], None], *, window_seconds: float | None = WINDOW_SECONDS) -> None:
+    def __init__(
+        self, write: Callable[[Sequence[Row]], None], *, window_seconds: float | None = WINDOW_SECONDS
+    ) -> None:
         self._write = write
         self._window = window_seconds
         self._waiting: list[Row] = []

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import zstandard
 
+from palimpsest_core.storage.atomic import sync_folder
 from palimpsest_core.writer.errors import Refusal, WriteRefused
 
 FRAME_LEVEL = 3
@@ -24,15 +25,6 @@ def encode_batch(text: bytes, compression: str) -> bytes:
     if compression == "none":
         return text
     return zstandard.ZstdCompressor(level=FRAME_LEVEL, write_checksum=True, write_content_size=True).compress(text)
-
-
-def sync_folder(folder: Path) -> None:
-    """Make the names in `folder` durable."""
-    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
 
 
 def make_folders(folder: Path) -> None:

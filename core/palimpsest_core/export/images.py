@@ -1,0 +1,101 @@
+"""Which images a log refers to (export contract; session format, sections 1.6 and 7.1)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from palimpsest_core.formats.jsjson import BadJson, loads
+
+_MARK = b'"attachmentId"'
+
+
+class ImageReference(NamedTuple):
+    """An image as a log names it: id (`sha256:<hex>`), media type, and its size in bytes (-1 when it is not told)."""
+
+    attachment_id: str
+    media_type: str
+    size: int
+
+
+class ImageFinder:
+    """Takes the text of a log as it comes and remembers each distinct image, in the order of first mention.
+
+    Looked into: message content with nested tool results, wrapped messages, inserted inbox messages, finished blocks of
+    streams, and dispatch results. A line that is no JSON holds none.
+    """
+
+    def __init__(self) -> None:
+        self.found: dict[str, ImageReference] = {}
+        self._rest: list[bytes] = []
+
+    def feed(self, text: bytes) -> None:
+        """Take the next piece of text; pieces may end anywhere."""
+        end = text.rfind(b"\n") + 1
+        if not end:
+            self._rest.append(text)
+            return
+        head = text[:end]
+        if self._rest:
+            head = b"".join(self._rest) + head
+            self._rest.clear()
+        if end < len(text):
+            self._rest.append(text[end:])
+        if _MARK in head:
+            for line in head.split(b"\n"):
+                if _MARK in line:
+                    self._line(line)
+
+    def finish(self) -> None:
+        """Take what stands behind the last line feed for a line too."""
+        rest, self._rest = b"".join(self._rest), []
+        if _MARK in rest:
+            self._line(rest)
+
+    def _line(self, line: bytes) -> None:
+        try:
+            row = loads(line)
+        except BadJson:
+            return
+        data = row.get("data") if isinstance(row, dict) else None
+        if isinstance(data, dict):
+            for block in _blocks(data):
+                reference = _reference(block)
+                if reference is not None:
+                    self.found.setdefault(reference.attachment_id, reference)
+
+
+def _blocks(data: dict[str, Any]) -> Iterator[Any]:
+    """Every content block of a payload, containers of blocks before what they hold."""
+    waiting: list[Any] = [data.get("content"), _in(data, "message", "content"), [_in(data, "chunk", "block")]]
+    waiting += [_in(message, "content") for message in _items(data.get("inserted"))]
+    waiting.append([_in(record, "chunk", "block") for record in _items(data.get("stream"))])
+    waiting.reverse()
+    while waiting:
+        blocks = _items(waiting.pop())
+        nested = []
+        for block in blocks:
+            yield block
+            nested.append(_in(block, "content"))
+        waiting.extend(reversed(nested))
+
+
+def _items(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
+def _in(value: Any, *path: str) -> Any:
+    for key in path:
+        value = value.get(key) if isinstance(value, dict) else None
+    return value
+
+
+def _reference(block: Any) -> ImageReference | None:
+    if not isinstance(block, dict) or block.get("type") != "image":
+        return None
+    attachment = block.get("attachment")
+    if not isinstance(attachment, dict) or not isinstance(name := attachment.get("attachmentId"), str):
+        return None
+    media_type, size = attachment.get("mediaType"), attachment.get("bytes")
+    known = size if isinstance(size, int) and not isinstance(size, bool) else -1
+    return ImageReference(name, media_type if isinstance(media_type, str) else "", known)

@@ -10,7 +10,8 @@ import msgspec
 from palimpsest_core.base.cancel import CancelToken, check
 from palimpsest_core.base.errors import ErrorCode, SessionQueryError
 from palimpsest_core.log.surface import SurfaceFold, fold_events
-from palimpsest_core.log.text import Registry, documents
+from palimpsest_core.log.loose import documents
+from palimpsest_core.log.text import Registry
 from palimpsest_core.log.titles import TitleFold
 from palimpsest_core.model.event import Event, EventDocument, EventRecord, EventTrace, EventWindow, event_json
 from palimpsest_core.model.finding import Finding

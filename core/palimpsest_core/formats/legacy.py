@@ -116,14 +116,15 @@ class Modernizer:
 
     def user(self, event: Event, data: dict[str, Any]) -> dict[str, Any]:
         """A prompt without id and role, or a steering message around one."""
-        if event.type == "steering/message":
-            message = data.get("message")
-            if isinstance(message, dict):
-                return message
-            data = {key: value for key, value in data.items() if key != "turn"}
+        message = data.get("message")
+        if isinstance(message, dict) and "content" not in data:
+            # Only a steering message wraps one; its row bears the new type by now.
+            return message
         if "id" in data or "role" in data or "content" not in data:
             return data
-        return {**data, "id": self._message_id(event), "role": "user"}
+        # A prompt has no turn beside its content; a steering message had.
+        kept = {key: value for key, value in data.items() if key != "turn"}
+        return {**kept, "id": self._message_id(event), "role": "user"}
 
     def assistant(self, event: Event, data: dict[str, Any]) -> dict[str, Any]:
         """An answer with its content and provenance beside turn and step."""
@@ -134,7 +135,7 @@ class Modernizer:
             "id": self._message_id(event),
             "role": "assistant",
             "content": data["content"],
-            "source": {"kind": "model", **(source if isinstance(source, dict) else {})},
+            "source": {**(source if isinstance(source, dict) else {}), "kind": "model"},
         }
         kept = {key: value for key, value in data.items() if key not in ("content", "provenance")}
         return {**kept, "message": message}

@@ -20,6 +20,7 @@ from palimpsest_core.formats.generations import KNOWN_TYPES, generation
 from palimpsest_core.formats.header import HeaderPeek
 from palimpsest_core.formats.issue import Issue
 from palimpsest_core.formats.legacy import LegacyState, Modernizer
+from palimpsest_core.formats.legacy_exact import ExactModernizer
 from palimpsest_core.formats.rows import StoredRow
 from palimpsest_core.formats.rowscan import RowScanner
 from palimpsest_core.model.config import Config
@@ -106,6 +107,7 @@ class LogReader:
             self._log.close()
             raise
         self.file = msgspec.structs.replace(file, stat=self._log.stat)
+        self._strict = config.mode == "strict"
         self._chunk = TextChunk(0, b"", Trust.WHOLE)
         self._restore()
 
@@ -133,6 +135,11 @@ class LogReader:
     def next_seq(self) -> int:
         """How many events the rows so far hold; unlike the state's, provisional ones included."""
         return self._scanner.next_seq
+
+    @property
+    def last_time(self) -> int | None:
+        """The time of the last event so far (epoch ms), None without events."""
+        return self._scanner.last_time if self._scanner.next_seq else None
 
     @property
     def findings(self) -> list[Finding]:
@@ -236,7 +243,8 @@ class LogReader:
         self._modernizer: Modernizer | None = None
         if rules.old_shapes and self.header is not None:
             legacy = state.legacy.copy() if state.legacy is not None else LegacyState().copy()
-            self._modernizer = Modernizer(self.header.header.id, legacy)
+            modernizer = ExactModernizer if self._strict else Modernizer
+            self._modernizer = modernizer(self.header.header.id, legacy)
         self._expander = Expander(self._modernizer)
 
     def _save(self, chunk: TextChunk) -> None:

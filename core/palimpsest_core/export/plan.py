@@ -12,12 +12,12 @@ from palimpsest_core.base.errors import ErrorCode, SessionQueryError
 from palimpsest_core.base.progress import Progress, ProgressSink
 from palimpsest_core.export.images import ImageFinder, ImageReference
 from palimpsest_core.export.names import Taken, archive_name, media_name, safe
-from palimpsest_core.export.text import FrameEnd, open_log, stored_text
 from palimpsest_core.model.config import Config
 from palimpsest_core.model.jsonable import Record
 from palimpsest_core.model.session import LineageNode
 from palimpsest_core.storage.attachments import BadObject, object_path, object_pieces
 from palimpsest_core.storage.layout import LogFile
+from palimpsest_core.writer.rawtext import FrameEnd, open_log, stored_text
 
 
 class PlannedLog(Record, frozen=True):

@@ -15,12 +15,12 @@ from palimpsest_core.base.errors import ErrorCode, SessionQueryError
 from palimpsest_core.base.progress import Progress, ProgressSink
 from palimpsest_core.export.errors import ExportError, ExportErrorCode
 from palimpsest_core.export.plan import ExportPlan, MissingImage, PlannedImage, PlannedLog
-from palimpsest_core.export.text import open_log, stored_text
 from palimpsest_core.model.config import Config
 from palimpsest_core.model.jsonable import Record
 from palimpsest_core.storage.atomic import new_file
 from palimpsest_core.storage.attachments import BadObject, object_pieces
 from palimpsest_core.storage.layout import LogFile
+from palimpsest_core.writer.rawtext import open_log, stored_text
 
 _OLD_LIMIT = 0xFFFF_0000
 _FIRST_YEAR = 1980

@@ -7,6 +7,7 @@ import time
 from collections.abc import Iterator
 from typing import Any, Protocol
 
+from palimpsest_core.model.event import event_json
 from palimpsest_core.writer.demo.script import Call, Row, Script, bash, edit, grep, read
 from palimpsest_core.writer.store import JsonlStore
 
@@ -57,9 +58,12 @@ class LiveWork:
         self._append(self.script.events, retime=False)
 
     def resume(self) -> None:
-        """Continue the log that `begin` wrote."""
-        self.store.resume(self.script.header, len(self.script.events))
-        self._done = len(self.script.events)
+        """Continue the stored log, whether `begin` wrote it just now or somebody left it in the middle of a turn."""
+        events = [event_json(event) for event in self.store.load(self.script.id).events]
+        self.script.events = events
+        self.script.turn = sum(event["type"] == "turn/start" for event in events)
+        self.script.time = events[-1]["time"]
+        self._done = len(events)
 
     def run(self, stop: Stop, pace: float) -> int:
         """Append piece by piece until `stop`; returns the number of appends."""

@@ -168,10 +168,6 @@ def test_a_bad_header_is_refused_naming_its_key(tmp_path: Path, bad: dict) -> No
     assert caught.value.reason is Refusal.BAD_HEADER
 
 
-def test_a_windows_path_is_absolute_too(tmp_path: Path) -> None:
-    assert JsonlStore(tmp_path).create({**HEADER, "cwd": "C:\\work"})["cwd"] == "C:\\work"
-
-
 def test_events_gather_until_flush() -> None:
     written: list[list[int]] = []
     queue = WriteBehind(lambda rows: written.append([row["seq"] for row in rows]), window_seconds=None)

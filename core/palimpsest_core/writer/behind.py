@@ -49,6 +49,14 @@ class WriteBehind:
         """How many events are not durable yet and not being written."""
         return len(self._waiting)
 
+    def cancel(self) -> None:
+        """Write nothing by itself any more; what waits stays for `flush`."""
+        with self._lock:
+            self._window = None
+            if self._timer is not None:
+                self._timer.cancel()
+                self._timer = None
+
     def flush(self) -> None:
         """Write everything that waits, now, with what comes in meanwhile; raises what `write` raises."""
         with self._writing:

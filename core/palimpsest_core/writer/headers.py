@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ntpath
 import posixpath
 from collections.abc import Mapping
 from typing import Any
@@ -10,6 +9,11 @@ from typing import Any
 from palimpsest_core.base.jsjson import SAFE_INTEGER, NotPlainJson, js_json, plain_copy
 from palimpsest_core.model.header import Header
 from palimpsest_core.writer.errors import Refusal, WriteRefused
+
+HEADER_KEYS = frozenset(
+    ("version", "id", "createdAt", "cwd", "parentSession", "seedLength", "origin", "delegationDepth", "agentPreset")
+)
+"""Every key that a header of generation 0 may hold beside its `type`."""
 
 _ORDER = ("cwd", "parentSession", "seedLength", "origin", "delegationDepth", "agentPreset")
 _COUNTS = ("createdAt", "seedLength", "delegationDepth")
@@ -44,7 +48,7 @@ def checked_header(raw: Mapping[str, Any]) -> dict[str, Any]:
     for key in ("cwd", "parentSession", "agentPreset"):
         if key in out and not isinstance(out[key], str):
             raise _bad(key, "a text")
-    if "cwd" in out and not absolute(out["cwd"]):
+    if "cwd" in out and not posixpath.isabs(out["cwd"]):
         raise _bad("cwd", "an absolute path")
     if out.get("origin", "subagent") != "subagent":
         raise _bad("origin", "'subagent' or absent")
@@ -75,11 +79,6 @@ def as_header(header: Mapping[str, Any]) -> Header:
         delegation_depth=header.get("delegationDepth"),
         agent_preset=header.get("agentPreset"),
     )
-
-
-def absolute(path: str) -> bool:
-    """Whether a path was absolute on the machine that wrote it, whichever kind of machine that was."""
-    return posixpath.isabs(path) or bool(ntpath.splitdrive(path)[0] and ntpath.isabs(path))
 
 
 def _count(value: Any) -> bool:

@@ -75,7 +75,7 @@ def test_flags_are_found_across_the_searched_pieces() -> None:
     zeros = [0] * count
     flags = bytearray(count)
     flags[70_000] = flags[150_000] = Flag.ERROR
-    table.append(Columns(zeros, zeros, zeros, [kind] * count, range(count), zeros, bytes(count), flags))
+    table.append(Columns(zeros, zeros, zeros, [kind] * count, list(range(count)), zeros, zeros, list(flags)))
     assert table.find_flag(Flag.ERROR, 0) == 70_000
     assert table.find_flag(Flag.ERROR, 70_001) == 150_000
     assert table.find_flag(Flag.ERROR, 149_999, -1) == 70_000

@@ -9,8 +9,8 @@ import msgspec
 
 from palimpsest_core.base.cancel import CancelToken, check
 from palimpsest_core.base.errors import ErrorCode, SessionQueryError
-from palimpsest_core.log.surface import SurfaceFold, fold_events
 from palimpsest_core.log.loose import documents
+from palimpsest_core.log.surface import SurfaceFold, fold_events
 from palimpsest_core.log.text import Registry
 from palimpsest_core.log.titles import TitleFold
 from palimpsest_core.model.event import Event, EventDocument, EventRecord, EventTrace, EventWindow, event_json
@@ -118,7 +118,7 @@ def event_documents(
     passes = event_matcher(clauses)
     fold = seen.fold()
     found = []
-    for seq, text in documents(seen.events, registry, seen.generation):
+    for seq, text in documents(seen.events, registry):
         check(cancel)
         event = seen.events[seq]
         surface = fold.kind(seq)
@@ -204,6 +204,4 @@ def title_in_force(seen: Observed) -> Title | None:
     title = fold.title
     if title is None or not seen.shared:
         return title
-    return msgspec.structs.replace(
-        title, message_seqs=detached(title.message_seqs), source=detached(title.source)
-    )
+    return msgspec.structs.replace(title, message_seqs=detached(title.message_seqs), source=detached(title.source))

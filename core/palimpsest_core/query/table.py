@@ -7,7 +7,7 @@ One thread appends while others read: columns only ever get longer, and `len()` 
 from __future__ import annotations
 
 from array import array
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable
 from enum import IntEnum, IntFlag
 from itertools import compress
 from typing import NamedTuple
@@ -66,16 +66,16 @@ class Row(msgspec.Struct, frozen=True):
 
 
 class Columns(NamedTuple):
-    """Some rows, one sequence per column, all of one length: what `EventTable.append` takes."""
+    """Some rows, one list per column, all of one length: what `EventTable.append` takes."""
 
-    offsets: Sequence[int]
-    lengths: Sequence[int]
-    members: Sequence[int]
-    type_ids: Sequence[int]
-    seqs: Sequence[int]
-    times: Sequence[int]
-    surfaces: Sequence[int]
-    flags: Sequence[int]
+    offsets: list[int]
+    lengths: list[int]
+    members: list[int]
+    type_ids: list[int]
+    seqs: list[int]
+    times: list[int]
+    surfaces: list[int]
+    flags: list[int]
 
 
 _CHUNK = 1 << 16
@@ -149,8 +149,8 @@ class EventTable:
         self._count = min(self._count, count)
 
     def row(self, index: int) -> Row:
-        """One line of the timeline. Raises IndexError outside the table."""
-        if not 0 <= index < self._count:
+        """One line of the timeline. Raises IndexError where there never was a row."""
+        if index < 0:
             raise IndexError(index)
         return Row(
             index,

@@ -1,0 +1,36 @@
+"""Findings about a log's meaning, once it has been read: the reader reports only bytes and rows."""
+
+from __future__ import annotations
+
+from palimpsest_core.log.surface import SurfaceFold
+from palimpsest_core.model.finding import Finding, FindingCode
+
+
+def meaning_findings(path: str, fold: SurfaceFold, *, cut_missing: bool, open_turn: bool) -> list[Finding]:
+    """`surface-unreliable`, `seed-cut-missing` and `open-turn`, as far as they apply to the log at `path`."""
+    found = []
+    if fold.unreliable:
+        found.append(
+            Finding(
+                FindingCode.SURFACE_UNRELIABLE,
+                f"The model's view is a best effort: {fold.problems[0]}",
+                path,
+            )
+        )
+    if cut_missing:
+        found.append(
+            Finding(
+                FindingCode.SEED_CUT_MISSING,
+                "The header and the log disagree about how much of it was inherited from the parent.",
+                path,
+            )
+        )
+    if open_turn:
+        found.append(
+            Finding(
+                FindingCode.OPEN_TURN,
+                "The log ends inside a turn: the session is still at work, or it was interrupted.",
+                path,
+            )
+        )
+    return found

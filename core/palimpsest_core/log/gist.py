@@ -105,6 +105,9 @@ LABELS: Final = {
 
 OTHER: Final = "other"
 
+_DEPTH: Final = 8
+"""How deep results within results are followed; no sound log nests them more than once."""
+
 _SPEAKERS: Final = {
     Speaker.USER: "user",
     Speaker.COMPACTION: "summary",
@@ -135,21 +138,21 @@ def one_line(text: str, width: int) -> str:
     return line if len(line) <= room and len(text) <= room * 4 else line[: room - 1] + "…"
 
 
-def _blocks(blocks: list[dict[str, Any]], width: int) -> str:
+def _blocks(blocks: list[dict[str, Any]], width: int, depth: int = 0) -> str:
     """The texts of content blocks in one line, as far as there is room; what has no text is named in brackets."""
     parts: list[str] = []
     room = width * 4
     for block in blocks:
         if room <= 0:
             break
-        part = _block(block, room)
+        part = _block(block, room, depth)
         if part:
             parts.append(part)
             room -= len(part)
     return "  ".join(parts)
 
 
-def _block(block: dict[str, Any], room: int) -> str:
+def _block(block: dict[str, Any], room: int, depth: int) -> str:
     kind = text_at(block, "type")
     match kind:
         case "text":
@@ -159,7 +162,7 @@ def _block(block: dict[str, Any], room: int) -> str:
         case "tool-call":
             return f"{text_at(block, 'name')}({text_at(block, 'arguments')[:room]})"
         case "tool-result":
-            return _blocks(objects_at(block, "content"), room // 4)
+            return "…" if depth >= _DEPTH else _blocks(objects_at(block, "content"), room // 4, depth + 1)
         case "image" | "file":
             return f"[{kind} {text_at(block, 'attachment', 'name')}".rstrip() + "]"
         case "tool-addition":

@@ -45,6 +45,10 @@ def expand_sources(value: Any) -> Any:
 _MOST_SOURCES = 4_000_000
 
 
+def _as_stored(value: Any) -> Any:
+    return value
+
+
 def _exact(raw: msgspec.Raw) -> Any:
     """A small piece in which whole floats are to be integers."""
     data = bytes(raw)
@@ -57,10 +61,12 @@ def _exact(raw: msgspec.Raw) -> Any:
 
 
 class Expander:
-    """Makes events of rows; `modernizer` (generation 0 only) knows the old shapes."""
+    """Makes events of rows. `modernizer` (generation 0 only) knows the old shapes; without `pairs` source lists stay as
+    stored, for strict reading: the reference's generation 0 knows no pairs."""
 
-    def __init__(self, modernizer: Modernizer | None) -> None:
+    def __init__(self, modernizer: Modernizer | None, *, pairs: bool = True) -> None:
         self.modernizer = modernizer
+        self._sources = expand_sources if pairs else _as_stored
 
     def events(self, row: StoredRow) -> list[Event]:
         """The events of a row; none for a withheld one."""
@@ -100,7 +106,7 @@ class Expander:
             surface_op=UNSET if envelope.surfaceOp is NOTHING else _exact(envelope.surfaceOp),
             source_event_seqs=UNSET
             if envelope.sourceEventSeqs is NOTHING
-            else expand_sources(_exact(envelope.sourceEventSeqs)),
+            else self._sources(_exact(envelope.sourceEventSeqs)),
             ignorable=UNSET if envelope.ignorable is NOTHING else payload(envelope.ignorable),
             extra=extra or UNSET,
         )
@@ -114,7 +120,7 @@ class Expander:
             row.time,
             value.get("data"),
             surface_op=value.get("surfaceOp", UNSET),
-            source_event_seqs=expand_sources(value["sourceEventSeqs"]) if "sourceEventSeqs" in value else UNSET,
+            source_event_seqs=self._sources(value["sourceEventSeqs"]) if "sourceEventSeqs" in value else UNSET,
             ignorable=value.get("ignorable", UNSET),
             extra=extra or UNSET,
         )

@@ -11,7 +11,8 @@ _HEADER_MAX = 16 << 20
 
 def read_first_line(log: LogBytes) -> HeaderPeek:
     """The header of an open log. Details added to those of `parse_header`: "empty", "torn-header", "foreign-bytes",
-    "header-frame" (the first frame holds more or less than one line), "header-frame-damaged", "encoding"."""
+    "header-frame" (the first frame holds more or less than one line), "header-frame-damaged", "encoding-plain" (under a
+    compressed name), "encoding-zstd" (under a plain name)."""
     path = log.file.path
     first = log.first_line(_HEADER_MAX)
     if first.line is None:
@@ -36,11 +37,17 @@ _REASONS = {
     "other": ("header-frame-damaged", "The first frame is damaged, so there is no header."),
 }
 _ODD = {
-    "encoding": (
+    "encoding-plain": (
         FindingCode.NAME_HEADER_MISMATCH,
-        "encoding",
-        "The file's name and its content disagree about compression; it is read by its content.",
+        "encoding-plain",
+        "The file's name says compressed, its content is plain: name and content disagree. It is read by its content.",
     ),
+    "encoding-zstd": (
+        FindingCode.NAME_HEADER_MISMATCH,
+        "encoding-zstd",
+        "The file's name says plain, its content is compressed: name and content disagree. It is read by its content.",
+    ),
+    "skippable": (FindingCode.HEADER_FRAME, "header-frame", "A skippable frame stands before the header frame."),
     "torn-frame": (FindingCode.TORN_TAIL, "torn-header", "The first frame is torn, but its header line is there."),
     "torn-line": (FindingCode.TORN_TAIL, "torn-header", "The file ends in its header line, before the line feed."),
     "more": (

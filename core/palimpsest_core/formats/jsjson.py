@@ -15,7 +15,11 @@ MAX_SAFE = (1 << 53) - 1
 
 
 class BadJson(ValueError):
-    """A text that is no JSON in the sense of this module."""
+    """A text that is no JSON in the sense of this module, or (`cause` not empty) not the JSON that was expected."""
+
+    def __init__(self, message: str, cause: str = "") -> None:
+        super().__init__(message)
+        self.cause = cause
 
 
 def _constant(name: str) -> NoReturn:

@@ -3,6 +3,7 @@ section 6.7). What has a modern shape comes back untouched."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
@@ -22,6 +23,10 @@ RENAMED = {
 _COMPACTION = frozenset({"compaction/start", "compaction/summary", "compaction/end"})
 _WATCHED = frozenset(RENAMED) | _COMPACTION | {"tool/result", "llm/retry", "llm/retry-started"}
 _HEAD = 240
+
+
+IdOf = Callable[[int], str | None]
+"""The message id of an earlier tool result of the log, by seq."""
 
 
 class LegacyState(msgspec.Struct):
@@ -46,11 +51,15 @@ class LegacyState(msgspec.Struct):
 
 
 class Modernizer:
-    """Reads old shapes. `observe` meets the rows in order; `modern` any event that was observed, in any order."""
+    """Reads old shapes. `observe` meets the rows in order; `modern` any event that was observed, in any order.
 
-    def __init__(self, session_id: str, state: LegacyState) -> None:
+    `id_of` looks up the id of a modern tool result that an old one replaces.
+    """
+
+    def __init__(self, session_id: str, state: LegacyState, id_of: IdOf) -> None:
         self.session_id = session_id
         self.state = state
+        self._id_of = id_of
 
     def observe(self, row: StoredRow) -> None:
         """Take note of a row, and give it the name its type has today."""
@@ -78,7 +87,9 @@ class Modernizer:
         if "message" in data or "content" not in data:
             return
         start = _replaced(row)
-        known = self.state.result_ids.get(start) if start is not None else None
+        known = None
+        if start is not None and start < row.seq:
+            known = self.state.result_ids.get(start) or self._id_of(start)
         self.state.result_ids[row.seq] = known or f"legacy-message:{self.session_id}:{row.seq}"
 
     def _observe_retry(self, row: StoredRow, data: dict[str, Any]) -> None:
@@ -176,7 +187,7 @@ class Modernizer:
         if kind == "error" and "error" not in reason:
             failure = reason.get("failure")
             if not isinstance(failure, dict):
-                failure = {key: reason[key] for key in ("message", "code") if key in reason}
+                failure = {"message": reason.get("message", ""), "code": reason.get("code", "UNKNOWN")}
             return {**data, "reason": {"kind": "error", "error": failure}}
         return data
 

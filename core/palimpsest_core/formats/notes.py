@@ -28,7 +28,7 @@ _BYTE_FAULTS: dict[str, tuple[FindingCode, str]] = {
         FindingCode.FOREIGN_FRAME,
         "A skippable frame of {length} bytes lies between the frames; it holds no text.",
     ),
-    "unended-frame": (FindingCode.CORRUPT, "A whole frame does not end with a line feed."),
+    "unended-frame": (FindingCode.CORRUPT, "The last whole frame does not end with a line feed: its last line is cut."),
     "window": (
         FindingCode.LIMIT_EXCEEDED,
         "A frame needs a larger window than is allowed; it and what follows is not read.",
@@ -38,7 +38,9 @@ _ROW_CAUSES = {
     "bad-json": "Line {line} is no JSON",
     "blank-line": "Line {line} is blank",
     "not-object": "Line {line} is JSON but no object",
-    "bad-row": "Line {line} lacks a usable type or sequence number",
+    "null": "Line {line} is null",
+    "bad-type": "Line {line} has no type that is a text",
+    "bad-row": "Line {line} has no usable sequence number",
     "bad-packed": "Line {line} is a malformed packed row",
 }
 
@@ -59,7 +61,7 @@ def byte_findings(faults: list[ByteFault], path: str) -> list[Finding]:
 
 def issue_findings(issue: Issue, path: str) -> list[Finding]:
     """The finding for the first defect among the rows; none when the bytes are at fault, which has its own."""
-    committed = issue.turn_end or issue.whole
+    committed = issue.turn_end or issue.whole or issue.null or issue.cause == "bad-type"
     detail = issue.cause if committed else issue.cause + ":tail"
     kept = (
         f"{issue.rows} row{'s' if issue.rows != 1 else ''} from there on {'are' if issue.rows != 1 else 'is'} withheld"

@@ -25,7 +25,7 @@ from palimpsest_core.formats.rows import StoredRow
 from palimpsest_core.formats.rowscan import RowScanner
 from palimpsest_core.model.config import Config
 from palimpsest_core.model.event import Event
-from palimpsest_core.model.finding import Finding
+from palimpsest_core.model.finding import Finding, FindingCode
 from palimpsest_core.model.header import StoredHeader
 from palimpsest_core.storage.layout import ZSTD, LogFile, Stat
 from palimpsest_core.storage.lines import TextChunk, Trust
@@ -107,7 +107,9 @@ class LogReader:
             self._log.close()
             raise
         self.file = msgspec.structs.replace(file, stat=self._log.stat)
+        self._config = config
         self._strict = config.mode == "strict"
+        self._result_ids: dict[int, str] | None = None
         self._chunk = TextChunk(0, b"", Trust.WHOLE)
         self._restore()
 
@@ -147,7 +149,7 @@ class LogReader:
         path = self.file.path
         found = list(self.peek.findings)
         if self.header is None:
-            return found
+            return sorted(found, key=lambda finding: finding.code != FindingCode.UNREADABLE)
         found += notes.byte_findings([*self.state.byte_faults, *self._log.faults], path)
         if self._scanner.issue is not None:
             found += notes.issue_findings(self._scanner.issue, path)
@@ -244,8 +246,8 @@ class LogReader:
         if rules.old_shapes and self.header is not None:
             legacy = state.legacy.copy() if state.legacy is not None else LegacyState().copy()
             modernizer = ExactModernizer if self._strict else Modernizer
-            self._modernizer = modernizer(self.header.header.id, legacy)
-        self._expander = Expander(self._modernizer)
+            self._modernizer = modernizer(self.header.header.id, legacy, self._result_id)
+        self._expander = Expander(self._modernizer, pairs=not self._strict)
 
     def _save(self, chunk: TextChunk) -> None:
         scanner = self._scanner
@@ -273,6 +275,21 @@ class LogReader:
     def _without_header(self, chunk: TextChunk) -> TextChunk:
         cut = chunk.text.find(b"\n") + 1 or len(chunk.text)
         return chunk._replace(offset=cut, text=chunk.text[cut:], oversize=0)
+
+    def _result_id(self, seq: int) -> str | None:
+        """The message id of the tool result `seq`, found by reading the log again once; such logs are rare."""
+        if self._result_ids is None:
+            self._result_ids = {}
+            with LogReader(self.file, config=self._config) as other:
+                other._result_ids = {}
+                for rows in other.batches():
+                    for row in rows:
+                        if row.type == "tool/result":
+                            for event in other.expand(row):
+                                message = event.data.get("message") if isinstance(event.data, dict) else None
+                                if isinstance(message, dict) and isinstance(message.get("id"), str):
+                                    self._result_ids[event.seq] = message["id"]
+        return self._result_ids.get(seq)
 
     def _look_closer(self, rows: list[StoredRow]) -> None:
         """Tell what kind of overlap an issue is."""

@@ -77,7 +77,7 @@ def scan_lines(text: bytes) -> list[Envelope] | None:
 def scan_line(line: bytes) -> Envelope | dict[str, Any]:
     """One line: its envelope, or the whole object when the fast parser does not take it. Raises `BadJson`.
 
-    A line that is JSON but no object is `BadJson` with a message that begins with "not an object".
+    A line that is JSON but no object is `BadJson` with the cause "null" or "not-object".
     """
     if b":-0" not in line:
         try:
@@ -86,7 +86,7 @@ def scan_line(line: bytes) -> Envelope | dict[str, Any]:
             pass
     value = loads(line)
     if not isinstance(value, dict):
-        raise BadJson("not an object: " + ("null" if value is None else type(value).__name__))
+        raise BadJson("The line is no object.", "null" if value is None else "not-object")
     return value
 
 

@@ -50,6 +50,7 @@ class RowScanner:
         envelopes = scan_lines(chunk.text)
         rows: list[StoredRow] = []
         offset = chunk.offset
+        known = self.known
         for index, line in enumerate(lines):
             length = len(line) + 1
             envelope = envelopes[index] if envelopes is not None else None
@@ -58,13 +59,12 @@ class RowScanner:
                 and envelope.seq == self.next_seq
                 and envelope.time >= 0
                 and envelope.data is not NOTHING
+                and envelope.type in known
                 and envelope.seq0 == -1
                 and envelope.time0 == -1
                 and self.issue is None
             ):
                 # The usual case, kept short: a sound row in its place.
-                if envelope.type not in self.known:
-                    self._note_unknown(envelope.type, envelope.seq, bytes(envelope.ignorable) == b"true")
                 row = StoredRow(envelope.type, envelope.seq, envelope.time, 1, self.next_line, offset, length)
                 row.envelope = envelope
                 row.provisional = provisional
@@ -118,9 +118,7 @@ class RowScanner:
             try:
                 found = scan_line(line)
             except BadJson as error:
-                cause = "not-object" if str(error).startswith("not an object") else "bad-json"
-                if not line.strip(b" \t\r"):
-                    cause = "blank-line"
+                cause = error.cause or ("bad-json" if line.strip(b" \t\r") else "blank-line")
             else:
                 if isinstance(found, Envelope):
                     envelope = found
@@ -150,8 +148,10 @@ class RowScanner:
         issue.rows += 1
         if row.seq >= 0:
             issue.last = max(issue.last, row.seq + max(row.count, 1) - 1)
-        if row.type == _TURN_END and cause in ("", "seq-gap", "seq-overlap"):
+        if row.type == _TURN_END:
             issue.turn_end = True
+        if cause == "null":
+            issue.null = True
         row.count = 0
 
     def _read(self, row: StoredRow) -> str:
@@ -165,7 +165,7 @@ class RowScanner:
             kind, seq, when = value.get("type"), value.get("seq"), value.get("time")
         if not isinstance(kind, str):
             row.seq = seq if is_safe_int(seq, 0) else -1
-            return "bad-row"
+            return "bad-type" if row.seq == self.next_seq else "bad-row"
         row.type = kind
         if kind in TAGS and self.rules.packed:
             return self._read_packed(row)

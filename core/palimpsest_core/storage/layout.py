@@ -16,7 +16,7 @@ PLAIN = "plain"
 ZSTD = "zstd"
 
 _LOG_NAME = re.compile(r"session(?:\.v([1-9][0-9]*))?\.jsonl(\.zstd)?", re.ASCII)
-_TEMPORARY = re.compile(r"session(?:\..*)?\.jsonl(?:\.zstd)?\.[0-9a-f]{12}\.tmp|session\.migration\..*\.tmp", re.ASCII)
+_TEMPORARY = re.compile(r"(?s)session\..*\.tmp")
 _LOG_LIKE = re.compile(r"(?s).*\.jsonl(?:\.zstd)?")
 _KEEP = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-")
 _SEPARATORS = frozenset("/\\:")
@@ -38,6 +38,17 @@ def session_folder_name(session_id: str) -> str:
     if session_id in (".", ".."):
         return "~002E" * len(session_id)
     return "".join([c if c in _KEEP else _escape_char(c) for c in session_id])
+
+
+_ESCAPE = re.compile("~([0-9A-F]{4})")
+
+
+def session_id_of_folder(name: str) -> str:
+    """The id that a session folder was named after; what is no escape stays as it is."""
+    if "~" not in name:
+        return name
+    units = _ESCAPE.sub(lambda match: chr(int(match.group(1), 16)), name)
+    return units.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")
 
 
 def project_folder_name(cwd: str | None) -> str:

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import zstandard
 
 from palimpsest_core.base.cancel import CancelToken, check
-from palimpsest_core.storage.frames import MAGIC, Frame, FrameDecoder, ReadAt, file_reader, scan_frames
+from palimpsest_core.storage.frames import MAGIC, Frame, FrameDecoder, ReadAt, Run, file_reader, scan_frames, scan_runs
 from palimpsest_core.storage.layout import PLAIN, ZSTD, LogFile, Stat
 from palimpsest_core.storage.lines import CHUNK, Piece, TextChunk, Trust, split_lines
 from palimpsest_core.storage.segments import Segments
@@ -29,7 +29,7 @@ class ByteFault(NamedTuple):
     the decoded text stood.
 
     Causes: "torn-frame", "torn-line", "checksum", "undecodable", "bad-magic", "reserved", "dictionary", "skippable",
-    "unended-frame" (a whole frame that does not end in a line feed), "window", "encoding".
+    "unended-frame" (the last whole frame does not end in a line feed), "window".
     """
 
     cause: str
@@ -93,7 +93,6 @@ class LogBytes:
             found = ZSTD
         else:
             return self.file.encoding
-        self._note("encoding", 0, self.size_limit, 0)
         return found
 
     def _note(self, cause: str, byte_offset: int, length: int, text_offset: int) -> None:
@@ -113,7 +112,7 @@ class LogBytes:
 
         `faults` is started anew. Raises `ABORTED` when cancelled.
         """
-        self.faults = [f for f in self.faults if f.cause == "encoding"]
+        self.faults = []
         if self.encoding == ZSTD:
             self._segments.begin(byte_offset, text_offset)
             yield from split_lines(self._zstd_pieces(byte_offset, text_offset, cancel), text_offset, self.row_max)
@@ -129,7 +128,7 @@ class LogBytes:
         """The header line, read without reading on: at most `most` bytes of text, usually 4 KB of the file."""
         if self.size_limit == 0:
             return FirstLine(None, "empty")
-        cause = "encoding" if self.encoding != self.file.encoding else ""
+        cause = f"encoding-{self.encoding}" if self.encoding != self.file.encoding else ""
         if self.encoding != ZSTD:
             text = self.read_at(0, min(_PEEK, self.size_limit))
             if b"\n" not in text and len(text) < self.size_limit:
@@ -154,17 +153,17 @@ class LogBytes:
         for piece in self._zstd_pieces(0, 0, None):
             text += piece.text
             end = text.find(b"\n") + 1
-            first = next((f.cause for f in self.faults if f.cause != "skippable"), "")
+            first = self.faults[0].cause if self.faults else ""
             if end:
                 more = "more" if end < len(text) or (piece.trust == Trust.WHOLE and piece.end < 0) else cause
                 found = FirstLine(text[:end], first or more)
             elif len(text) > most:
                 found = FirstLine(None, "too-long")
-            elif first and first != "unended-frame" and not piece.text:
+            elif first and first != "skippable" and not piece.text:
                 found = FirstLine(None, first)
             if found is not None:
                 break
-        first = next((f.cause for f in self.faults if f.cause != "skippable"), "other")
+        first = self.faults[0].cause if self.faults else "other"
         self.faults = faults
         return found or FirstLine(text or None, first)
 
@@ -181,39 +180,56 @@ class LogBytes:
         """The text of the frames from stored offset `start` on; past a broken one, whatever can still be decoded."""
         trust = Trust.WHOLE
         tries = 0
+        last = (0, 0)
+        ended = True
         while 0 <= start < self.size_limit:
-            for frame in scan_frames(self.read_at, start, self.size_limit):
+            for found in scan_runs(self.read_at, start, self.size_limit):
                 check(cancel)
-                start = frame.offset + frame.length
-                if not frame.fault and not frame.skippable and FrameDecoder.is_small(frame):
-                    # The usual case: a live frame of a few lines.
-                    with contextlib.suppress(zstandard.ZstdError):
-                        if frame.window > self._decoder.window_max:
-                            raise zstandard.ZstdError
-                        text = self._decoder.whole(self.read_at(frame.offset, frame.length), frame)
+                if isinstance(found, Run):
+                    start = found.offset + len(found.data)
+                    text = self._run(found)
+                    if text is not None:
+                        # The usual case: live frames of a few lines each.
                         text_offset += len(text)
-                        if text and text[-1] != 10:
-                            self._note("unended-frame", frame.offset, frame.length, text_offset)
-                        self._segments.add(frame.offset, start, text_offset)
+                        ended = text.endswith(b"\n") if text else ended
+                        last = (found.offset, len(found.data))
+                        self._segments.add(found.offset, start, text_offset)
                         yield Piece(text, trust, start if trust == Trust.WHOLE else -1)
                         continue
-                if frame.skippable and not frame.fault:
-                    self._note("skippable", frame.offset, frame.length, text_offset)
-                    continue
-                for piece in self._difficult(frame, trust, text_offset, cancel):
-                    text_offset += len(piece.text)
-                    trust = piece.trust
-                    yield piece
-                self._segments.add(frame.offset, start, text_offset)
-                if frame.fault and frame.fault != _TORN:
+                    frames = list(scan_frames(self.read_at, found.offset, start))
+                else:
+                    frames = [found]
+                for frame in frames:
+                    start = frame.offset + frame.length
+                    if frame.fault == _TORN and not ended and trust == Trust.WHOLE:
+                        self._note("unended-frame", *last, text_offset)
+                    for piece in self._frame(frame, trust, text_offset, cancel):
+                        text_offset += len(piece.text)
+                        trust = piece.trust
+                        ended = piece.text.endswith(b"\n") if piece.text else ended
+                        yield piece
+                    last = (frame.offset, frame.length)
+                    self._segments.add(frame.offset, start, text_offset)
+                if frames[-1].fault not in ("", _TORN):
                     tries += 1
-                    start = self._next_magic(frame.offset + 1, cancel) if tries < _RESYNC_TRIES else -1
+                    start = self._next_magic(frames[-1].offset + 1, cancel) if tries < _RESYNC_TRIES else -1
                     break
             else:
-                return
+                break
+        if not ended and trust == Trust.WHOLE:
+            self._note("unended-frame", *last, text_offset)
 
-    def _difficult(self, frame: Frame, trust: Trust, text_offset: int, cancel: CancelToken | None) -> Iterator[Piece]:
-        """A large frame, a torn one, or one that does not decode."""
+    def _run(self, run: Run) -> bytes | None:
+        try:
+            return self._decoder.run(run.data)
+        except zstandard.ZstdError:
+            return None
+
+    def _frame(self, frame: Frame, trust: Trust, text_offset: int, cancel: CancelToken | None) -> Iterator[Piece]:
+        """The text of one frame: a large one, a torn one, or one of a run in which something does not decode."""
+        if frame.skippable and not frame.fault:
+            self._note("skippable", frame.offset, frame.length, text_offset)
+            return
         if frame.window > self._decoder.window_max:
             self._note("window", frame.offset, frame.length, text_offset)
             yield Piece(b"", Trust.UNVERIFIED, broken=True)
@@ -230,15 +246,11 @@ class LogBytes:
             if cause:
                 self._note(cause, frame.offset, frame.length, text_offset)
                 trust = Trust.UNVERIFIED
-        last = b"\n"
-        if frame.length >= 4 and frame.fault != "bad-magic":
+        if frame.length >= len(MAGIC) and frame.fault != "bad-magic":
             for text in self._decoder.readable(self.read_at, frame):
                 check(cancel)
-                last = text
                 yield Piece(text, trust)
         if trust == Trust.WHOLE:
-            if last[-1:] != b"\n":
-                self._note("unended-frame", frame.offset, frame.length, text_offset)
             yield Piece(b"", trust, frame.offset + frame.length)
         elif trust == Trust.UNVERIFIED:
             yield Piece(b"", trust, broken=True)

@@ -27,7 +27,8 @@ from palimpsest_core.storage.layout import (
     session_folder_name,
 )
 
-_REPAIRABLE = ("torn-frame", "torn-line", "skippable", "envelope", "unknown-type")
+_REPAIRABLE = ("torn-frame", "torn-line", "unknown-type")
+_CONTENT = ("envelope",)
 
 
 class Stored(NamedTuple):
@@ -116,7 +117,8 @@ def read_stored(
     """The stored log of an id, None without one.
 
     Raises `PERSISTENCE_FAILED` for damage that a crash cannot explain, for a header that does not belong to its place,
-    and where the file system fails. Content is not judged here; see `check_content`.
+    and where the file system fails; `CORRUPT_SESSION` for a row without payload. All other content is judged by
+    `check_content`.
     """
     check(cancel)
     try:
@@ -132,7 +134,10 @@ def read_stored(
     fault = next((finding for finding in log.findings if not _repairable(finding)), None)
     if log.header is None or fault is not None:
         reason = fault.message if fault is not None else "It has no header."
-        raise SessionQueryError(ErrorCode.PERSISTENCE_FAILED, f"The log of session {session_id!r} is damaged: {reason}")
+        code = ErrorCode.PERSISTENCE_FAILED
+        if fault is not None and fault.detail in _CONTENT:
+            code = ErrorCode.CORRUPT_SESSION
+        raise SessionQueryError(code, f"The log of session {session_id!r} is damaged: {reason}")
     raw = log.header.raw
     place = (file.project, file.folder)
     if raw.get("id") != session_id or place != (project_folder_name(raw.get("cwd")), session_folder_name(session_id)):

@@ -21,13 +21,18 @@ class EventHit(Record, frozen=True):
 
 
 class SessionHit(Record, frozen=True):
-    """One session that matches, with its strongest event. `matches` (app only) counts its matching events."""
+    """One session that matches, with its strongest event.
+
+    Only when asked for: `matches` counts its matching events; `shared_with` names the sessions (forks and their forks)
+    that carry a copy of that event in their inherited prefix.
+    """
 
     header: Header
     live: bool
     persisted: bool
     best_match: EventHit
     matches: int | None = None
+    shared_with: list[str] | None = None
 
 
 class SessionPage(Record, frozen=True):

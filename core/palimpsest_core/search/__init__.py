@@ -1,1 +1,1 @@
-"""search"""
+"""Full-text search: requests, cursors, snippets, the provider protocol and the built-in SQLite provider (`fts5`)."""

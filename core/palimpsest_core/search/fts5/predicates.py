@@ -1,0 +1,57 @@
+"""Event filters as SQL over a document row `d` (engine contract, section 5, point 4). Values are always bound."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+import apsw
+
+from palimpsest_core.base.jstext import well_formed
+from palimpsest_core.query.filters import Clause, Range, Values
+from palimpsest_core.search.fts5.schema import POSITION_MASK, SURFACE_CODES
+from palimpsest_core.search.fts5.tables import sql_number
+
+
+class Condition(NamedTuple):
+    """A condition to put after `where ...` (it starts with " and ") and its bindings. `never`: nothing passes."""
+
+    sql: str
+    bindings: tuple[Any, ...]
+    never: bool = False
+
+
+_EXPRESSIONS = {"seq": f"(d.id & {POSITION_MASK})", "time": "d.time"}
+
+
+def event_condition(db: apsw.Connection, clauses: Iterable[Clause], kind_table: str) -> Condition:
+    """The condition that all clauses hold for the document row `d`; event types are looked up in `kind_table`."""
+    parts: list[str] = []
+    bindings: list[Any] = []
+    for clause in clauses:
+        if isinstance(clause, Range):
+            for bound, operator in ((clause.low, ">="), (clause.high, "<=")):
+                if bound is not None:
+                    parts.append(f" and {_EXPRESSIONS[clause.kind]} {operator} ?")
+                    bindings.append(sql_number(bound))
+            continue
+        assert isinstance(clause, Values)
+        if clause.kind == "surface":
+            codes = sorted({SURFACE_CODES[value] for value in clause.values if value is not None})
+            column = "surface"
+        else:
+            codes = sorted(_kinds(db, clause, kind_table))
+            column = "kind"
+        if not codes:
+            return Condition("", (), never=True)
+        parts.append(f" and d.{column} in ({','.join(map(str, codes))})")
+    return Condition("".join(parts), tuple(bindings))
+
+
+def _kinds(db: apsw.Connection, clause: Values, kind_table: str) -> set[int]:
+    found = set()
+    for value in clause.values:
+        row = db.execute(f"select id from {kind_table} where name=?", (well_formed(value or ""),)).fetchone()
+        if row is not None:
+            found.add(int(row[0]))
+    return found

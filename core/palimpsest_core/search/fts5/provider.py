@@ -1,0 +1,321 @@
+"""The built-in provider: one connection, one lock, searches that can be interrupted."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, TypeVar
+
+import apsw
+
+from palimpsest_core.base.cancel import CancelToken, check
+from palimpsest_core.base.errors import SessionQueryError, aborted
+from palimpsest_core.model.config import Config
+from palimpsest_core.model.search import EventPage, SessionPage
+from palimpsest_core.search.documents import IndexDocument, KnownLog, LogEntry
+from palimpsest_core.search.fts5 import schema
+from palimpsest_core.search.fts5.database import MEMORY, IndexDamaged, immediate, index_failed, open_index, set_aside
+from palimpsest_core.search.fts5.live import LiveTables
+from palimpsest_core.search.fts5.pages import PageBuilder, TextSource
+from palimpsest_core.search.fts5.searcher import Options, Searcher
+from palimpsest_core.search.fts5.store import Store
+from palimpsest_core.search.fts5.summaries import Summaries
+from palimpsest_core.search.matching import Matcher
+from palimpsest_core.search.provider import (
+    IndexGrowth,
+    IndexSnapshot,
+    PersistedEntry,
+    ProviderStatus,
+    Unavailable,
+)
+from palimpsest_core.search.request import SearchRequest
+
+_T = TypeVar("_T")
+_LOCK_LOOK_S = 0.05
+_STEPS_BETWEEN_LOOKS = 20_000
+
+
+class Fts5Provider:
+    """SQLite FTS5 behind the provider protocol; also a `LogIndex`.
+
+    >>> provider = Fts5Provider(":memory:")
+    >>> provider.status().available
+    True
+    """
+
+    id = "sqlite-fts5"
+
+    def __init__(
+        self,
+        path: str,
+        *,
+        root: str = "",
+        config: Config | None = None,
+        options: Options | None = None,
+        own_path: bool = False,
+        text_source: TextSource | None = None,
+    ) -> None:
+        """Open (or make) the index at `path`. Raises `INDEX_FAILED` when that cannot be done.
+
+        `root` is the real path of the session root that the index belongs to. An index of another root or of other
+        text settings is emptied. `notices` tells afterwards what was done, in sentences for people.
+        """
+        self.path = path
+        self._config = config or Config()
+        self._lock = threading.RLock()
+        self._closed = False
+        opened = open_index(path, journal_mode=self._config.journal_mode, own_path=own_path)
+        self._db = opened.db
+        self.notices = opened.notices
+        try:
+            with self._errors():
+                self._claim(root)
+                tokenizer, store_text = self._config.tokenizer, self._config.store_text
+                self._store = Store(self._db, tokenizer, store_text=store_text)
+                self._live = LiveTables(self._db, tokenizer)
+                self.matcher = Matcher(tokenizer)
+                pages = PageBuilder(self._db, self.matcher, self._config.snippet_chars, text_source)
+                self._searcher = Searcher(
+                    self._db, self.id, self._store, self._live, self.matcher, pages, options or Options()
+                )
+                self._summaries = Summaries(self._db)
+        except BaseException:
+            self._db.close()
+            raise
+
+    def _claim(self, root: str) -> None:
+        """Make sure that the tables hold this root with these settings, emptying them when they hold another."""
+        wanted = {"root": root, "tokenizer": self._config.tokenizer, "store_text": str(self._config.store_text)}
+
+        def held() -> dict[str, Any]:
+            rows = self._db.execute("select key, value from meta where key in ('root', 'tokenizer', 'store_text')")
+            return {str(key): value for key, value in rows}
+
+        if held() == wanted:
+            return
+        with immediate(self._db):
+            now = held()
+            if now == wanted:
+                return
+            if now:
+                generation = self._db.execute("select value from meta where key='generation'").fetchone()
+                self._db.execute("drop table temp.vocabulary")
+                schema.drop_tables(self._db)
+                schema.create_tables(self._db)
+                self._db.execute("create virtual table temp.vocabulary using fts5vocab(main, fts, 'row')")
+                self._db.execute(
+                    "insert into meta values('generation', ?)", (1 + int(generation[0] if generation else 0),)
+                )
+                self.notices.append("The index was made for another root or other settings and is being rebuilt.")
+            self._db.executemany("insert into meta values(?,?)", list(wanted.items()))
+
+    # -- the seed's protocol ---------------------------------------------------------------------------------------
+
+    def status(self) -> ProviderStatus:
+        """Whether searches can be answered now."""
+        return ProviderStatus(False, Unavailable.UNAVAILABLE) if self._closed else ProviderStatus(True)
+
+    def persisted_inventory(self) -> list[PersistedEntry]:
+        """Every stored session that is held, active or not."""
+        return self._read(
+            None,
+            lambda: [
+                PersistedEntry(session, revision)
+                for session, revision in self._db.execute("select session, revision from log where session is not null")
+            ],
+        )
+
+    def set_persisted_active(self, active: bool) -> None:
+        """Hide or show the stored sessions; each change ages the cursors over them."""
+        with self._lock:
+            if active != self._searcher.persisted_active:
+                self._searcher.persisted_active = active
+                self._searcher.mounts += 1
+
+    def replace_persisted(self, snapshot: IndexSnapshot) -> None:
+        """Make this all that is held of a stored session."""
+        with self.batch():
+            self.remove_persisted(snapshot.session.header.id)
+            number = self._store.add_log(_entry(snapshot))
+            self._store.add_documents(number, snapshot.documents)
+
+    def append_persisted(self, growth: IndexGrowth) -> None:
+        """Add to a stored session that is held."""
+        with self.batch():
+            number = self._store.number_of(growth.session.header.id)
+            if number is None:
+                raise index_failed(f'The index does not hold the session "{growth.session.header.id}".')
+            self._store.update_log(number, _entry(growth))
+            self._store.add_documents(number, growth.documents)
+            for surface in set(growth.remarked.values()):
+                self._store.mark(number, [seq for seq, mark in growth.remarked.items() if mark == surface], surface)
+
+    def remove_persisted(self, session_id: str) -> None:
+        """Forget a stored session."""
+        with self.batch():
+            number = self._store.number_of(session_id)
+            if number is not None:
+                self._store.remove_log(number)
+
+    def replace_live(self, snapshot: IndexSnapshot) -> None:
+        """Make this all that is held of a live session."""
+        with self._lock, self._errors(), self._savepoint():
+            self._live.replace(snapshot.session, snapshot.fingerprint, snapshot.documents)
+
+    def append_live(self, growth: IndexGrowth) -> None:
+        """Add to a live session that is held."""
+        with self._lock, self._errors(), self._savepoint():
+            self._live.append(growth.session, growth.fingerprint, growth.documents, growth.remarked)
+
+    def remove_live(self, session_id: str) -> None:
+        """Forget a live session."""
+        with self._lock, self._errors(), self._savepoint():
+            self._live.remove(session_id)
+
+    def search_sessions(self, request: SearchRequest, cancel: CancelToken | None = None) -> SessionPage:
+        """A page of sessions, each with its best event."""
+        return self._read(cancel, lambda: self._searcher.search_sessions(request, cancel))
+
+    def search_events(self, request: SearchRequest, cancel: CancelToken | None = None) -> EventPage:
+        """A page of one session's events."""
+        return self._read(cancel, lambda: self._searcher.search_events(request, cancel))
+
+    # -- the log index ---------------------------------------------------------------------------------------------
+
+    @contextlib.contextmanager
+    def batch(self) -> Iterator[None]:
+        """A write transaction; nested ones join it."""
+        with self._lock, self._errors(), self._store.batch():
+            yield
+
+    def known_logs(self) -> Mapping[str, KnownLog]:
+        """Every log file held, by path."""
+        return self._read(None, self._store.known_logs)
+
+    def add_log(self, entry: LogEntry) -> int:
+        """Start holding a log; returns its number."""
+        return self._store.add_log(entry)
+
+    def update_log(self, number: int, entry: LogEntry) -> None:
+        """Replace what is known of a log."""
+        self._store.update_log(number, entry)
+
+    def set_answers(self, number: int, answers: bool, listed: bool) -> None:
+        """Say whether this file speaks for its session id, and whether it has a row in the list."""
+        self._store.set_answers(number, answers, listed)
+
+    def remove_log(self, number: int) -> None:
+        """Forget a log."""
+        self._store.remove_log(number)
+
+    def add_documents(self, number: int, documents: Iterable[IndexDocument]) -> int:
+        """Add documents of a log."""
+        return self._store.add_documents(number, documents)
+
+    def drop_documents(self, number: int, from_seq: int = 0) -> None:
+        """Remove a log's documents from an event on."""
+        self._store.drop_documents(number, from_seq)
+
+    def drop_each(self, number: int, seqs: Iterable[int]) -> None:
+        """Remove single documents of a log."""
+        self._store.drop_each(number, seqs)
+
+    def mark(self, number: int, seqs: Sequence[int], surface: str) -> None:
+        """Give documents another surface."""
+        self._store.mark(number, seqs, surface)
+
+    def load_state(self, number: int) -> bytes | None:
+        """Where reading of a log stopped."""
+        return self._read(None, lambda: self._store.load_state(number))
+
+    def save_state(self, number: int, state: bytes) -> None:
+        """Remember where reading of a log stopped."""
+        self._store.save_state(number, state)
+
+    # -- running statements ----------------------------------------------------------------------------------------
+
+    def _read(self, cancel: CancelToken | None, work: Callable[[], _T]) -> _T:
+        """Run `work` on one state of the index; a cancelled token interrupts its running statement."""
+        with self._locked(cancel), self._errors():
+            while True:
+                check(cancel)
+                try:
+                    with self._savepoint(), self._interruptible(cancel):
+                        return work()
+                except apsw.InterruptError as error:
+                    if cancel is not None and cancel.is_set():
+                        raise aborted() from error
+                    # The interruption was meant for the search before this one; it came late.
+
+    @contextlib.contextmanager
+    def _savepoint(self) -> Iterator[None]:
+        with self._db:
+            yield
+
+    @contextlib.contextmanager
+    def _locked(self, cancel: CancelToken | None) -> Iterator[None]:
+        if cancel is None:
+            self._lock.acquire()
+        else:
+            while not self._lock.acquire(timeout=_LOCK_LOOK_S):
+                check(cancel)
+        try:
+            yield
+        finally:
+            self._lock.release()
+
+    @contextlib.contextmanager
+    def _interruptible(self, cancel: CancelToken | None) -> Iterator[None]:
+        if cancel is None:
+            yield
+            return
+        # Two ways, because an interruption that comes between two statements is lost.
+        self._db.set_progress_handler(cancel.is_set, _STEPS_BETWEEN_LOOKS)
+        try:
+            with cancel.on_set(self._db.interrupt):
+                yield
+        finally:
+            self._db.set_progress_handler(None)
+
+    @contextlib.contextmanager
+    def _errors(self) -> Iterator[None]:
+        try:
+            yield
+        except (apsw.CorruptError, apsw.NotADBError) as error:
+            self._give_up()
+            raise IndexDamaged(self.path) from error
+        except apsw.InterruptError:
+            raise
+        except apsw.BusyError as error:
+            raise index_failed("Another process is writing to the index and did not finish in time.") from error
+        except (apsw.Error, OverflowError) as error:
+            raise index_failed(f"The index could not be used ({error}).") from error
+
+    def _give_up(self) -> None:
+        """The file is damaged: close it and put it aside, so that the next opening starts anew."""
+        with contextlib.suppress(apsw.Error):
+            self.close()
+        if self.path != MEMORY:
+            with contextlib.suppress(SessionQueryError):
+                set_aside(self.path)
+
+    def close(self) -> None:
+        """Close the index. Nothing may be called afterwards; closing twice is fine."""
+        with self._lock:
+            if not self._closed:
+                self._closed = True
+                self._db.close()
+
+
+def _entry(given: IndexSnapshot | IndexGrowth) -> LogEntry:
+    header = given.session.header
+    return LogEntry(
+        path=None,
+        session_id=header.id,
+        revision=given.fingerprint,
+        fingerprint="",
+        header=header,
+        live=False,
+        persisted=True,
+    )

@@ -1,0 +1,170 @@
+"""The best documents for a phrase, in the contract's order (engine contract, section 5, points 3 and 4).
+
+Spans descending, length ascending, time descending, session id ascending, seq descending. Counts come from one walk
+(`spans`); from the highest count downwards, rows are looked up and ordered by SQL until the page is full at the end of
+a count. So a page reads a few dozen rows instead of every match.
+"""
+
+from __future__ import annotations
+
+import heapq
+from array import array
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, NamedTuple
+
+import apsw
+import msgspec
+
+from palimpsest_core.base.cancel import CancelToken, check
+from palimpsest_core.search.fts5.predicates import Condition
+from palimpsest_core.search.fts5.schema import LIVE_BASE, POSITION_BITS
+from palimpsest_core.search.fts5.spans import SpanCollector
+from palimpsest_core.search.matching import Phrase
+
+_LEAST_KEPT = 1_000
+_KEPT_PER_HIT = 50
+_FIRST_FETCH = 2_000
+
+
+class Ranked(NamedTuple):
+    """One document: its span count and what decides among equal counts; `session` is its session's id."""
+
+    spans: int
+    rowid: int
+    length: int
+    time: int | float
+    session: str
+
+    @property
+    def number(self) -> int:
+        """The number of the document's log."""
+        return self.rowid >> POSITION_BITS
+
+
+class Side(msgspec.Struct):
+    """One set of tables to search (`prefix` "" or "live_"), and where in it.
+
+    `ranges` None walks everything; `allowed` narrows a full walk to some logs. `condition` is over a document row `d`,
+    `visible` over its log row `l`.
+    """
+
+    prefix: str
+    collector: SpanCollector
+    condition: Condition
+    ranges: list[tuple[int, int]] | None = None
+    allowed: frozenset[int] | None = None
+    visible: str = ""
+    fold: str = ""
+
+    @property
+    def schema(self) -> str:
+        """The database that holds the tables."""
+        return "temp" if self.prefix else "main"
+
+
+class Ranking:
+    """Orders matches over one or two sides. Not thread-safe: one search at a time."""
+
+    def __init__(self, db: apsw.Connection, *, carray: bool) -> None:
+        self._db = db
+        self._carray = carray
+
+    def best_sessions(
+        self, sides: list[Side], phrase: Phrase, wanted: int, cancel: CancelToken | None = None
+    ) -> list[Ranked]:
+        """The best document of each of the best `wanted` sessions, best first."""
+        seen: set[str] = set()
+
+        def first_of_session(ranked: Ranked) -> bool:
+            if ranked.session in seen:
+                return False
+            seen.add(ranked.session)
+            return True
+
+        return self._best(sides, phrase, wanted, first_of_session, seen.clear, cancel)
+
+    def best_events(
+        self, sides: list[Side], phrase: Phrase, wanted: int, cancel: CancelToken | None = None
+    ) -> list[Ranked]:
+        """The best `wanted` documents, best first."""
+        return self._best(sides, phrase, wanted, lambda ranked: True, lambda: None, cancel)
+
+    def _best(
+        self,
+        sides: list[Side],
+        phrase: Phrase,
+        wanted: int,
+        accept: Callable[[Ranked], bool],
+        forget: Callable[[], None],
+        cancel: CancelToken | None,
+    ) -> list[Ranked]:
+        keep = max(_LEAST_KEPT, _KEPT_PER_HIT * wanted)
+        if any(side.condition.sql or side.fold for side in sides):
+            keep *= 16
+        while True:
+            for side in sides:
+                check(cancel)
+                side.collector.walk(phrase, keep, ranges=side.ranges, allowed=side.allowed)
+            out = []
+            forget()
+            for ranked in self._in_order(sides, cancel):
+                if accept(ranked):
+                    out.append(ranked)
+                    if len(out) == wanted:
+                        return out
+            if all(side.collector.complete for side in sides):
+                return out
+            # What was kept held too few sessions, or the conditions refused too much of it.
+            keep *= 64
+
+    def _in_order(self, sides: list[Side], cancel: CancelToken | None) -> Iterator[Ranked]:
+        counts = sorted({spans for side in sides for spans in side.collector.buckets}, reverse=True)
+        # Below the higher floor one side may lack rows; nothing there is in order.
+        floor = max((side.collector.floor for side in sides), default=1)
+        for spans in counts:
+            if spans < floor:
+                return
+            streams = []
+            for side in sides:
+                rowids = side.collector.buckets.get(spans)
+                if rowids:
+                    streams.append(self._bucket(side, spans, rowids, cancel))
+            yield from streams[0] if len(streams) == 1 else heapq.merge(*streams, key=_order)
+
+    def _bucket(self, side: Side, spans: int, rowids: array[int], cancel: CancelToken | None) -> Iterator[Ranked]:
+        """The documents of one count in order; a large bucket is read in growing pieces, as far as it is asked for."""
+        fetched, limit = 0, _FIRST_FETCH
+        while True:
+            check(cancel)
+            rows = self._fetch(side, rowids, limit)
+            for row in rows[fetched:]:
+                yield Ranked(spans, *row)
+            if len(rows) < limit:
+                return
+            fetched, limit = len(rows), limit * 8
+
+    def _fetch(self, side: Side, rowids: array[int], limit: int) -> list[tuple[Any, ...]]:
+        source = "carray(?)" if self._carray else "json_each(?)"
+        ids: Any = apsw.carray(rowids) if self._carray else f"[{','.join(map(str, rowids))}]"
+        sql = (
+            f"select d.id, d.len, d.time, l.session from {source} j"
+            f" cross join {side.schema}.{side.prefix}doc d on d.id = j.value"
+            f" cross join {side.schema}.{side.prefix}log l on l.n = d.id >> {POSITION_BITS}"
+            f" where l.answers{side.visible}{side.condition.sql}{side.fold}"
+            " order by d.len, d.time desc, l.session, d.id desc limit ?"
+        )
+        return self._db.execute(sql, (ids, *side.condition.bindings, limit)).fetchall()
+
+
+def _order(ranked: Ranked) -> tuple[int, Any, str, int]:
+    return (ranked.length, -ranked.time, ranked.session, -ranked.rowid)
+
+
+def is_live(number: int) -> bool:
+    """Whether a log number belongs to the connection's live tables."""
+    return number >= LIVE_BASE
+
+
+def numbers_of(ranked: Iterable[Ranked]) -> list[int]:
+    """The log numbers of some documents, in their order."""
+    return [item.number for item in ranked]

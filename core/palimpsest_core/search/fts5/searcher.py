@@ -1,0 +1,229 @@
+"""A search from request to page: scope, ranking, cursor, hits (engine contract, section 5)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import apsw
+import msgspec
+
+from palimpsest_core.base.cancel import CancelToken, check
+from palimpsest_core.base.errors import ErrorCode, SessionQueryError
+from palimpsest_core.base.jstext import well_formed
+from palimpsest_core.model.search import EventPage, SessionHit, SessionPage
+from palimpsest_core.search.cursor import CursorSeal, Place, stale_cursor
+from palimpsest_core.search.fts5.directory import Directory
+from palimpsest_core.search.fts5.live import LiveTables
+from palimpsest_core.search.fts5.pages import PageBuilder
+from palimpsest_core.search.fts5.predicates import event_condition
+from palimpsest_core.search.fts5.ranking import Ranked, Ranking, Side
+from palimpsest_core.search.fts5.schema import POSITION_BITS, POSITION_MASK, has_carray
+from palimpsest_core.search.fts5.spans import SpanCollector
+from palimpsest_core.search.fts5.store import Store
+from palimpsest_core.search.matching import Matcher, Phrase
+from palimpsest_core.search.request import SearchRequest, check_strict_budget
+
+_FEW_RANGES = 8
+_RANGE_MS = 0.1
+_ROW_MS = 0.0004
+
+
+class Options(msgspec.Struct, frozen=True):
+    """How searches answer. `fold_inherited`: a hit in a prefix that a fork copied is shown at its birthplace only.
+
+    `count_matches`: each session hit tells how many of its events match. `strict`: keep the reference's budget.
+    """
+
+    strict: bool = False
+    fold_inherited: bool = False
+    count_matches: bool = False
+
+
+class Searcher:
+    """Answers requests from the tables of one connection. The caller serialises and opens a read transaction."""
+
+    def __init__(
+        self,
+        db: apsw.Connection,
+        provider_id: str,
+        store: Store,
+        live: LiveTables,
+        matcher: Matcher,
+        pages: PageBuilder,
+        options: Options,
+    ) -> None:
+        self._db = db
+        self._id = provider_id
+        self._store = store
+        self._live = live
+        self._matcher = matcher
+        self._pages = pages
+        self._options = options
+        self._seal = CursorSeal()
+        self._ranking = Ranking(db, carray=has_carray(db))
+        self._durable_spans = SpanCollector(db, "fts")
+        self._live_spans = SpanCollector(db, "live_fts")
+        self._directories: dict[str, tuple[str, Directory]] = {}
+        self.persisted_active = True
+        self.mounts = 0
+
+    # -- pages -----------------------------------------------------------------------------------------------------
+
+    def search_sessions(self, request: SearchRequest, cancel: CancelToken | None) -> SessionPage:
+        """A page of sessions, each with its best event."""
+        generation = self._corpus_generation()
+        offset = self._offset(request, generation)
+        phrase = self._matcher.phrase(request.query)
+        sides = self._corpus_sides(request, phrase)
+        found = self._ranking.best_sessions(sides, phrase, offset + request.limit + 1, cancel) if sides else []
+        shown = found[offset : offset + request.limit]
+        items = []
+        for ranked in shown:
+            check(cancel)
+            items.append(self._session_hit(ranked, phrase, sides))
+        return SessionPage(self._id, items, self._next(request, generation, offset, len(found)))
+
+    def search_events(self, request: SearchRequest, cancel: CancelToken | None) -> EventPage:
+        """A page of one session's events. Raises `SESSION_NOT_FOUND`."""
+        number = self._number(request.session_id)
+        session = self._pages.session_row(number)
+        generation = f"live {session.changed}" if session.live else f"{self.mounts} {session.changed}"
+        offset = self._offset(request, generation)
+        phrase = self._matcher.phrase(request.query)
+        side = self._side("live_" if session.live else "", request)
+        base = number << POSITION_BITS
+        side.ranges = [(base, base | POSITION_MASK)]
+        sides = [side] if phrase.tokens and not side.condition.never else []
+        found = self._ranking.best_events(sides, phrase, offset + request.limit + 1, cancel) if sides else []
+        items = []
+        for ranked in found[offset : offset + request.limit]:
+            check(cancel)
+            items.append(self._pages.event_hit(ranked.rowid, session.header.id, phrase))
+        return EventPage(self._id, session.header, items, self._next(request, generation, offset, len(found)))
+
+    def _session_hit(self, ranked: Ranked, phrase: Phrase, sides: list[Side]) -> SessionHit:
+        more: dict[str, Any] = {}
+        if self._options.count_matches:
+            more["matches"] = self._count_in(ranked.number, phrase, sides)
+        if self._options.fold_inherited:
+            carriers = self._directory("main.log").carriers(ranked.session, ranked.rowid & POSITION_MASK)
+            if carriers:
+                more["shared_with"] = carriers
+        return self._pages.session_hit(ranked.rowid, phrase, **more)
+
+    def _count_in(self, number: int, phrase: Phrase, sides: list[Side]) -> int:
+        """How many documents of one log match."""
+        live = self._pages.session_row(number).live
+        side = next(side for side in sides if bool(side.prefix) == live)
+        base = number << POSITION_BITS
+        sql = f"select count(*) from {side.prefix}fts(?) f"
+        if side.condition.sql:
+            sql += f" cross join {side.schema}.{side.prefix}doc d on d.id = f.rowid"
+        sql += f" where f.rowid between ? and ?{side.condition.sql}"
+        bindings = (phrase.expression, base, base | POSITION_MASK, *side.condition.bindings)
+        row = self._db.execute(sql, bindings).fetchone()
+        return int(row[0]) if row else 0
+
+    # -- cursors ---------------------------------------------------------------------------------------------------
+
+    def _corpus_generation(self) -> str:
+        return f"{self._store.generation} {self.mounts} {self._live.changes}"
+
+    def _offset(self, request: SearchRequest, generation: str) -> int:
+        offset = 0
+        if request.cursor is not None:
+            place = self._seal.open(request.digest, request.cursor)
+            if place.generation != generation:
+                raise stale_cursor()
+            offset = place.offset
+        if self._options.strict:
+            check_strict_budget(request)
+        return offset
+
+    def _next(self, request: SearchRequest, generation: str, offset: int, found: int) -> str | None:
+        if found <= offset + request.limit:
+            return None
+        return self._seal.seal(request.digest, Place(generation, offset + request.limit))
+
+    # -- scope -----------------------------------------------------------------------------------------------------
+
+    def _number(self, session_id: str | None) -> int:
+        assert session_id is not None
+        number = self._live.number_of(session_id)
+        if number is None and self.persisted_active:
+            number = self._store.number_of(session_id)
+        if number is None:
+            raise SessionQueryError(ErrorCode.SESSION_NOT_FOUND, f'There is no session "{well_formed(session_id)}".')
+        return number
+
+    def _side(self, prefix: str, request: SearchRequest) -> Side:
+        schema = "temp" if prefix else "main"
+        condition = event_condition(self._db, request.event_filters, f"{schema}.{prefix}kind")
+        return Side(prefix, self._live_spans if prefix else self._durable_spans, condition)
+
+    def _corpus_sides(self, request: SearchRequest, phrase: Phrase) -> list[Side]:
+        """What a corpus search has to look at; nothing when nothing can match."""
+        if not phrase.tokens:
+            return []
+        sides = []
+        if self.persisted_active:
+            side = self._side("", request)
+            if not side.condition.never and self._limit_durable(side, request, phrase):
+                sides.append(side)
+        if len(self._live):
+            side = self._side("live_", request)
+            places = self._directory("temp.live_log")
+            side.allowed = places.select(request.session_filters, request.event_filters)
+            if not side.condition.never and side.allowed:
+                sides.append(side)
+        return sides
+
+    def _limit_durable(self, side: Side, request: SearchRequest, phrase: Phrase) -> bool:
+        """Narrow the durable side to the sessions that pass; False when none does."""
+        if len(self._live):
+            side.visible = " and l.session not in (select session from temp.live_log)"
+        numbers: frozenset[int] | None = None
+        if request.session_filters or any(clause.kind == "time" for clause in request.event_filters):
+            directory = self._directory("main.log")
+            numbers = directory.select(request.session_filters, request.event_filters)
+            if not numbers:
+                return False
+            ranges = directory.ranges(numbers)
+            if len(ranges) <= _FEW_RANGES or len(ranges) * _RANGE_MS < self._walk_ms(phrase):
+                side.ranges = ranges
+            else:
+                side.allowed = numbers
+        if self._options.fold_inherited:
+            side.fold = self._fold(numbers)
+        return True
+
+    def _walk_ms(self, phrase: Phrase) -> float:
+        """About how long a walk over all matches of the phrase's words takes."""
+        total = 0
+        for token in set(phrase.tokens):
+            row = self._db.execute("select doc from temp.vocabulary where term=?", (token,)).fetchone()
+            if row is None:
+                return 0.0
+            total += int(row[0])
+        return total * _ROW_MS
+
+    def _fold(self, among: frozenset[int] | None) -> str:
+        """Put the inherited prefixes where the ranking's SQL finds them; returns the condition."""
+        if self._db.execute("select 1 from main.log where cut>0 limit 1").fetchone() is None:
+            return ""
+        self._db.execute("delete from temp.folded")
+        rows = self._directory("main.log").inherited(among)
+        self._db.executemany("insert or replace into temp.folded values(?,?)", rows)
+        if not rows:
+            return ""
+        return (
+            f" and (d.id & {POSITION_MASK}) >="
+            f" coalesce((select skip from temp.folded f where f.n = d.id >> {POSITION_BITS}), 0)"
+        )
+
+    def _directory(self, table: str) -> Directory:
+        key = str(self._live.changes if table.startswith("temp.") else self._store.generation)
+        cached = self._directories.get(table)
+        if cached is None or cached[0] != key:
+            cached = self._directories[table] = (key, Directory(self._db, table))
+        return cached[1]

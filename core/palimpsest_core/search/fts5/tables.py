@@ -1,0 +1,103 @@
+"""Documents in and out of one set of tables: the durable one or the connection's live one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import apsw
+
+from palimpsest_core.base.jstext import well_formed
+from palimpsest_core.search.documents import IndexDocument
+from palimpsest_core.search.fts5.schema import POSITION_BITS, POSITION_MASK, SURFACE_CODES
+from palimpsest_core.search.indextext import indexed_text, safe_text
+
+_INT64 = 1 << 63
+
+
+class DocumentTables:
+    """Writes documents. Every call belongs inside a transaction; `n` is a log's number.
+
+    Feed logs in ascending order of `n` and documents in ascending order of `seq`: a lower rowid makes FTS5 write out
+    what it has gathered.
+    """
+
+    def __init__(self, db: apsw.Connection, prefix: str, tokenizer: str, *, store_text: bool) -> None:
+        schema = "temp" if prefix else "main"
+        self._db = db
+        self._tokenizer = tokenizer
+        self._store_text = store_text
+        self._fts = f"{prefix}fts"
+        self._doc, self._body, self._place = (f"{schema}.{prefix}{name}" for name in ("doc", "body", "place"))
+        self._kind_table = f"{schema}.{prefix}kind"
+        self._kinds: dict[str, int] = {}
+
+    def add(self, n: int, documents: Iterable[IndexDocument]) -> int:
+        """Insert documents of log `n`; returns how many there were. Their seqs must be below 2**24 and new."""
+        base = n << POSITION_BITS
+        docs, texts, places = [], [], []
+        for seq, kind, time, surface, text, start, length in documents:
+            rowid = base | seq
+            safe = safe_text(text)
+            docs.append((rowid, self._kind(kind), sql_number(time), SURFACE_CODES[surface], len(safe)))
+            texts.append((rowid, safe))
+            places.append((rowid, start, length))
+        if not docs:
+            return 0
+        many = self._db.executemany
+        many(f"insert into {self._doc} values(?,?,?,?,?)", docs)
+        if self._store_text:
+            many(f"insert into {self._body} values(?,?)", texts)
+        else:
+            many(f"insert into {self._place} values(?,?,?)", places)
+        indexed = [(rowid, indexed_text(text, self._tokenizer)) for rowid, text in texts]
+        many(f"insert into {self._fts}(rowid,text) values(?,?)", indexed)
+        return len(docs)
+
+    def drop(self, n: int, from_seq: int = 0) -> None:
+        """Remove the documents of log `n` from event `from_seq` on."""
+        first, last = n << POSITION_BITS | from_seq, n << POSITION_BITS | POSITION_MASK
+        # The postings go one by one, and only those that exist: FTS5 looks up each deleted row by its number.
+        rows = self._db.execute(f"select id from {self._doc} where id between ? and ?", (first, last)).fetchall()
+        self._db.executemany(f"delete from {self._fts} where rowid=?", rows)
+        tables = [self._doc, self._body] if self._store_text else [self._doc, self._place]
+        for table in tables:
+            self._db.execute(f"delete from {table} where id between ? and ?", (first, last))
+
+    def drop_each(self, n: int, seqs: Iterable[int]) -> None:
+        """Remove single documents; seqs without a document do no harm."""
+        rows = [(n << POSITION_BITS | seq,) for seq in seqs]
+        exists = f"select 1 from {self._doc} where id=?"
+        rows = [row for row in rows if self._db.execute(exists, row).fetchone()]
+        for table, key in ((self._fts, "rowid"), (self._doc, "id"), (self._body, "id"), (self._place, "id")):
+            if table == (self._place if self._store_text else self._body):
+                continue
+            self._db.executemany(f"delete from {table} where {key}=?", rows)
+
+    def mark(self, n: int, seqs: Sequence[int], surface: str) -> None:
+        """Give the documents of these events this surface; seqs without a document do no harm."""
+        base, code = n << POSITION_BITS, SURFACE_CODES[surface]
+        self._db.executemany(f"update {self._doc} set surface=? where id=?", [(code, base | seq) for seq in seqs])
+
+    def _kind(self, name: str) -> int:
+        known = self._kinds.get(name)
+        if known is None:
+            safe = well_formed(name)
+            self._db.execute(f"insert or ignore into {self._kind_table}(name) values(?)", (safe,))
+            row = self._db.execute(f"select id from {self._kind_table} where name=?", (safe,)).fetchone()
+            assert row is not None
+            known = self._kinds[name] = int(row[0])
+        return known
+
+    def forget_kinds(self) -> None:
+        """After a rollback: the numbers of event types may be gone."""
+        self._kinds.clear()
+
+
+def sql_number(value: int | float) -> int | float:
+    """A number that SQLite can hold: integers beyond 64 bits as floats."""
+    if isinstance(value, int) and not -_INT64 <= value < _INT64:
+        try:
+            return float(value)
+        except OverflowError:
+            return float("inf") if value > 0 else float("-inf")
+    return value

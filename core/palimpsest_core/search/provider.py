@@ -1,0 +1,172 @@
+"""The seam between the engine and whatever finds text: a protocol, so that a team-size corpus can move elsewhere.
+
+`SearchProvider` is the second seed's contract (docs by session, persisted and live snapshots replaced as wholes) with
+what growth needs added: documents can be appended and their surfaces re-marked. A provider that also remembers log
+files, as the built-in one does, is a `LogIndex`; the synchronisation then reads only what changed in each of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from enum import StrEnum
+from typing import NamedTuple, Protocol, runtime_checkable
+
+import msgspec
+
+from palimpsest_core.base.cancel import CancelToken
+from palimpsest_core.model.search import EventPage, SessionPage
+from palimpsest_core.model.session import SessionRecord
+from palimpsest_core.search.documents import IndexDocument, KnownLog, LogEntry
+from palimpsest_core.search.request import SearchRequest
+
+
+class Unavailable(StrEnum):
+    """Why a provider cannot answer."""
+
+    MISCONFIGURED = "misconfigured"
+    UNAVAILABLE = "unavailable"
+
+
+class ProviderStatus(NamedTuple):
+    """Whether a provider can answer; `reason` only when it cannot."""
+
+    available: bool
+    reason: Unavailable | None = None
+
+
+class PersistedEntry(NamedTuple):
+    """A stored session that the provider holds, and the state of it that it was given."""
+
+    session_id: str
+    fingerprint: str
+
+
+class IndexSnapshot(msgspec.Struct, frozen=True):
+    """One session with all its documents (ascending seq). `fingerprint` names the state of log and extractors."""
+
+    session: SessionRecord
+    fingerprint: str
+    documents: Iterable[IndexDocument]
+
+
+class IndexGrowth(msgspec.Struct, frozen=True):
+    """What became of a session that grew: new documents, and events whose surface changed (value: the new surface).
+
+    `fingerprint` names the new state. A growth without documents still counts as a change.
+    """
+
+    session: SessionRecord
+    fingerprint: str
+    documents: Iterable[IndexDocument] = ()
+    remarked: Mapping[int, str] = msgspec.field(default_factory=dict)
+
+
+class SearchProvider(Protocol):
+    """What the engine needs. Every method may raise `INDEX_FAILED`; calls from several threads are allowed."""
+
+    id: str
+
+    def batch(self) -> AbstractContextManager[None]:
+        """Changes that belong together: all of them or none, as one step for the cursors."""
+        ...
+
+    def status(self) -> ProviderStatus:
+        """Whether searches can be answered now."""
+        ...
+
+    def persisted_inventory(self) -> list[PersistedEntry]:
+        """Every stored session that is held, active or not."""
+        ...
+
+    def set_persisted_active(self, active: bool) -> None:
+        """Hide the stored sessions from searches (the store is away) or show them again, without dropping them."""
+        ...
+
+    def replace_persisted(self, snapshot: IndexSnapshot) -> None:
+        """Make this all that is held of a stored session."""
+        ...
+
+    def append_persisted(self, growth: IndexGrowth) -> None:
+        """Add to a stored session that is held."""
+        ...
+
+    def remove_persisted(self, session_id: str) -> None:
+        """Forget a stored session; an unknown one does no harm."""
+        ...
+
+    def replace_live(self, snapshot: IndexSnapshot) -> None:
+        """Make this all that is held of a live session; it hides the stored session of the same id."""
+        ...
+
+    def append_live(self, growth: IndexGrowth) -> None:
+        """Add to a live session that is held."""
+        ...
+
+    def remove_live(self, session_id: str) -> None:
+        """Forget a live session; the stored one of that id shows again."""
+        ...
+
+    def search_sessions(self, request: SearchRequest, cancel: CancelToken | None = None) -> SessionPage:
+        """A page of sessions, each with its best event. Raises `INVALID_CURSOR`, `STALE_CURSOR`, `ABORTED`."""
+        ...
+
+    def search_events(self, request: SearchRequest, cancel: CancelToken | None = None) -> EventPage:
+        """A page of one session's events. Raises as `search_sessions`, and `SESSION_NOT_FOUND`."""
+        ...
+
+    def close(self) -> None:
+        """Give back what is held; nothing may be called afterwards."""
+        ...
+
+
+@runtime_checkable
+class LogIndex(SearchProvider, Protocol):
+    """A provider that keeps account of log files: what was read of each, and where to go on.
+
+    Everything below except reading belongs inside a `batch`.
+    """
+
+    def known_logs(self) -> Mapping[str, KnownLog]:
+        """Every log file held, by path."""
+        ...
+
+    def add_log(self, entry: LogEntry) -> int:
+        """Start holding a log; returns its number, higher than all before."""
+        ...
+
+    def update_log(self, number: int, entry: LogEntry) -> None:
+        """Replace what is known of a log; its documents stay."""
+        ...
+
+    def set_answers(self, number: int, answers: bool, listed: bool) -> None:
+        """Say whether this file speaks for its session id, and whether it has a row in the session list."""
+        ...
+
+    def remove_log(self, number: int) -> None:
+        """Forget a log with its documents and its state."""
+        ...
+
+    def add_documents(self, number: int, documents: Iterable[IndexDocument]) -> int:
+        """Add documents of a log; returns how many."""
+        ...
+
+    def drop_documents(self, number: int, from_seq: int = 0) -> None:
+        """Remove a log's documents from an event on."""
+        ...
+
+    def drop_each(self, number: int, seqs: Iterable[int]) -> None:
+        """Remove single documents of a log."""
+        ...
+
+    def mark(self, number: int, seqs: Sequence[int], surface: str) -> None:
+        """Give documents another surface."""
+        ...
+
+    def load_state(self, number: int) -> bytes | None:
+        """Where reading of a log stopped, as `save_state` was given it."""
+        ...
+
+    def save_state(self, number: int, state: bytes) -> None:
+        """Remember where reading of a log stopped."""
+        ...

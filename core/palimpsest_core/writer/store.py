@@ -148,7 +148,8 @@ class JsonlStore:
         """Open the log of `header` for appending what `events` hold beyond it; returns how many are durable.
 
         Without a stored log that is 0, and the session is registered. Raises `WriteRefused(OTHER_CONTENT)` when the
-        stored events are not the first of `events` or the `cwd` differs; nothing is written then. A torn tail is cut
+        stored events are not the first of `events` or the `cwd` differs, and the errors of `load` when the stored log
+        could not be read back; nothing is written then. A torn tail is cut
         off; an open turn is left open.
         """
         session_id = header["id"]
@@ -162,6 +163,7 @@ class JsonlStore:
                 raise WriteRefused(
                     Refusal.OTHER_CONTENT, f"The stored log of session {session_id!r} does not begin this session."
                 )
+            check_content(stored, stored.events)
             state = self._adopted(stored)
         if stored.torn:
             with state.lock, _disk(session_id):

@@ -12,11 +12,11 @@ import msgspec
 from palimpsest_core.base.cancel import CancelToken, check
 from palimpsest_core.base.errors import ErrorCode, SessionQueryError
 from palimpsest_core.formats.reader import read_log
+from palimpsest_core.formats.strict import Outcome, envelope_refusal, physical_refusal, worst
 from palimpsest_core.log.repair import closers
 from palimpsest_core.log.validate import json_equal, validate_stored
 from palimpsest_core.model.config import Config
 from palimpsest_core.model.event import Event, event_json
-from palimpsest_core.model.finding import Finding
 from palimpsest_core.storage.layout import (
     PLAIN,
     ZSTD,
@@ -26,9 +26,6 @@ from palimpsest_core.storage.layout import (
     project_folder_name,
     session_folder_name,
 )
-
-_REPAIRABLE = ("torn-frame", "torn-line", "unknown-type")
-_CONTENT = ("envelope",)
 
 
 class Stored(NamedTuple):
@@ -125,19 +122,21 @@ def read_stored(
         file = find_log(root, session_id, compression)
         if file is None:
             return None
-        log = read_log(file, config=config, cancel=cancel)
+        log = read_log(file, config=msgspec.structs.replace(config, mode="strict"), cancel=cancel)
         file = msgspec.structs.replace(file, stat=log.state.stat)
     except OSError as error:
         raise SessionQueryError(
             ErrorCode.PERSISTENCE_FAILED, f"The log of session {session_id!r} cannot be read: {error.strerror}."
         ) from error
-    fault = next((finding for finding in log.findings if not _repairable(finding)), None)
-    if log.header is None or fault is not None:
-        reason = fault.message if fault is not None else "It has no header."
-        code = ErrorCode.PERSISTENCE_FAILED
-        if fault is not None and fault.detail in _CONTENT:
-            code = ErrorCode.CORRUPT_SESSION
-        raise SessionQueryError(code, f"The log of session {session_id!r} is damaged: {reason}")
+    bad = physical_refusal(log.findings) or envelope_refusal(log.findings)
+    if bad is not None:
+        raise SessionQueryError(bad.code, f"The log of session {session_id!r} cannot be continued: {bad.message}")
+    its, why = worst(log.findings)
+    if log.header is None or (its >= Outcome.NOT_LISTED and why is not None):
+        reason = why.message if why is not None else "It has no header."
+        raise SessionQueryError(
+            ErrorCode.PERSISTENCE_FAILED, f"The log of session {session_id!r} cannot be continued: {reason}"
+        )
     raw = log.header.raw
     place = (file.project, file.folder)
     if raw.get("id") != session_id or place != (project_folder_name(raw.get("cwd")), session_folder_name(session_id)):
@@ -155,8 +154,3 @@ def check_content(stored: Stored, events: Sequence[Event]) -> None:
     fault = validate_stored(stored.header, events)
     if fault is not None:
         raise SessionQueryError(fault.code, fault.message)
-
-
-def _repairable(finding: Finding) -> bool:
-    detail = finding.detail or ""
-    return detail in _REPAIRABLE or detail.endswith(":tail")

@@ -1,0 +1,103 @@
+"""What the flows share: the engine, the jobs, the widgets, the settings, and the other flows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from palimpsest_core import Engine, printable_line
+from palimpsest_tui.flows.copying import Copying
+from palimpsest_tui.flows.exporting import Exporting
+from palimpsest_tui.flows.filtering import Filtering
+from palimpsest_tui.flows.finding import Finding
+from palimpsest_tui.flows.inspecting import Inspecting
+from palimpsest_tui.flows.kinship import Kinship
+from palimpsest_tui.flows.listing import Listing
+from palimpsest_tui.flows.living import Living
+from palimpsest_tui.flows.marking import Marking
+from palimpsest_tui.flows.opening import Opening
+from palimpsest_tui.flows.panes import Panes
+from palimpsest_tui.flows.telling import Telling
+from palimpsest_tui.flows.walking import Walking
+from palimpsest_tui.jobs.asking import Jobs, sentence
+from palimpsest_tui.screens.help import HelpScreen
+from palimpsest_tui.settings import Settings, State
+from palimpsest_tui.themes import NAMES
+from palimpsest_tui.widgets.inspector import Inspector
+from palimpsest_tui.widgets.lineage_tree import LineageTree
+from palimpsest_tui.widgets.search_bar import SearchBar
+from palimpsest_tui.widgets.session_list import SessionList
+from palimpsest_tui.widgets.timeline import Timeline
+
+if TYPE_CHECKING:
+    from palimpsest_tui.screens.ledger import LedgerScreen
+
+
+class Desk:
+    """One desk for each main screen. It holds things together and decides nothing."""
+
+    def __init__(self, screen: LedgerScreen, engine: Engine, settings: Settings, state: State) -> None:
+        self.screen = screen
+        self.engine = engine
+        self.settings = settings
+        self.state = state
+        self.jobs = Jobs(screen, self._failed)
+        self.session_list = screen.query_one(SessionList)
+        self.timeline = screen.query_one(Timeline)
+        self.inspector = screen.query_one("#inspector", Inspector)
+        self.lineage_tree = screen.query_one(LineageTree)
+        self.search_bar = screen.query_one(SearchBar)
+        self.telling = Telling(self)
+        self.panes = Panes(self)
+        self.listing = Listing(self)
+        self.opening = Opening(self)
+        self.walking = Walking(self)
+        self.inspecting = Inspecting(self)
+        self.kinship = Kinship(self)
+        self.finding = Finding(self)
+        self.filtering = Filtering(self)
+        self.copying = Copying(self)
+        self.marking = Marking(self)
+        self.exporting = Exporting(self)
+        self.living = Living(self)
+
+    def say(self, text: str, *, bad: bool = False) -> None:
+        """Say one sentence in the status line for a while."""
+        self.telling.say(printable_line(text), bad=bad)
+
+    def push(self, screen: Any, then: Callable[[Any], None] | None = None) -> None:
+        """Show a window over this screen."""
+        self.screen.app.push_screen(screen, then)
+
+    def help(self) -> None:
+        """Show the keys that are valid here."""
+        self.push(HelpScreen(self.panes.focused() or "search", self.screen.keymap))
+
+    def escape(self) -> None:
+        """Close the notice, else go one level out."""
+        if not self.screen.close_notice():
+            self.panes.go_out(fold=False)
+
+    def next_view(self) -> None:
+        """The next view of the focused pane."""
+        pane = self.panes.focused()
+        if pane == "sessions":
+            self.listing.next_grouping()
+        elif pane == "inspector":
+            self.inspecting.next_view()
+        else:
+            self.walking.next_view()
+
+    def next_theme(self) -> None:
+        """The next theme, for this run; the settings file keeps one for good."""
+        app = self.screen.app
+        app.theme = NAMES[(NAMES.index(app.theme) + 1) % len(NAMES)] if app.theme in NAMES else NAMES[0]
+        self.say(f'Theme {app.theme}; theme = "{app.theme}" in the settings file keeps it.')
+
+    def _failed(self, topic: str, error: Exception) -> None:
+        self.say(f"{topic}: {sentence(error)}", bad=True)
+
+    def close(self) -> None:
+        """Stop everything that runs."""
+        self.living.stop()
+        self.jobs.close()

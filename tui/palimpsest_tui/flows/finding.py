@@ -1,0 +1,352 @@
+"""Searching: typing searches, hits take the place of the sessions, `n` and `N` go from match to match and on."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from functools import partial
+from typing import TYPE_CHECKING
+
+from textual.timer import Timer
+
+from palimpsest_core import ErrorCode, OpenLog, SessionQueryError, printable_line
+from palimpsest_core.model.search import SessionHit
+from palimpsest_core.model.session import SessionSummary
+from palimpsest_tui.flows.listing import now_ms
+from palimpsest_tui.flows.scopes import Scopes
+from palimpsest_tui.jobs.asking import sentence
+from palimpsest_tui.jobs.searching import Ask, Hits, matches_in, scan_logs, search_index
+from palimpsest_tui.reading.lines import Line, Piece
+from palimpsest_tui.searching.resolve import Resolved, Scope, resolve
+from palimpsest_tui.searching.vocabulary import vocabulary
+from palimpsest_tui.searching.words import SearchText, read_words, with_word
+from palimpsest_tui.widgets import numbers
+from palimpsest_tui.widgets.cells import Matcher
+from palimpsest_tui.widgets.session_list import Found
+
+if TYPE_CHECKING:
+    from palimpsest_tui.flows.desk import Desk
+
+_DEBOUNCE_S = 0.05
+_HISTORY = 100
+_NOTHING = SearchText("", False, ())
+
+
+class Finding:
+    """Keeps what is searched for and what was found."""
+
+    def __init__(self, desk: Desk) -> None:
+        self._desk = desk
+        self.search = _NOTHING
+        self.resolved = Resolved(None, [], {})
+        self.matcher = Matcher("")
+        self.scopes = Scopes(desk)
+        self.hits: Hits | None = None
+        self._ask: Ask | None = None
+        self._timer: Timer | None = None
+        self._matches: tuple[OpenLog, list[int]] | None = None
+        self._match_indexes: frozenset[int] = frozenset()
+        self._go_on: int = 0
+        self._past_at = -1
+        self._searching = False
+
+    @property
+    def has_phrase(self) -> bool:
+        """Whether hits are shown in place of the sessions."""
+        return bool(self.search.phrase)
+
+    # Typing ------------------------------------------------------------------------------------------------------
+
+    def changed(self, text: str) -> None:
+        """The text of the search bar changed."""
+        search = read_words(text)
+        self.search = search
+        self.resolved = resolve(search, self._desk.listing.sessions, now_ms())
+        self._desk.search_bar.show_chips(search, self.resolved.problems)
+        if self._timer is not None:
+            self._timer.stop()
+        self._timer = self._desk.screen.set_timer(_DEBOUNCE_S, self._run)
+
+    def sessions_changed(self) -> None:
+        """The sessions were listed again: filter words may match others now, and completion knows new values."""
+        self._desk.search_bar.input.values = vocabulary(self._desk.listing.sessions)
+        if self.search.chips:
+            self.resolved = resolve(self.search, self._desk.listing.sessions, now_ms())
+            self._desk.search_bar.show_chips(self.search, self.resolved.problems)
+        if self._searching or self.hits is not None:
+            self._show_hits(keep=True)
+        self.facts()
+
+    def index_grew(self) -> None:
+        """The index has new sessions or events: ask again, quietly."""
+        if self.has_phrase and not self.search.literal and not self._desk.jobs.running("search"):
+            self._run()
+
+    def rerun(self) -> None:
+        """Ask the same again, such as in another scope."""
+        self._run()
+
+    def _run(self) -> None:
+        self._timer = None
+        desk = self._desk
+        if self.search.export_to is not None:
+            self.facts()
+            return
+        if not self.search.phrase:
+            desk.jobs.take_back("search")
+            self._searching = False
+            self.hits = None
+            self._ask = None
+            self.matcher = Matcher("")
+            self._forget_matches()
+            desk.listing.show()
+            self.facts()
+            return
+        wanted = self.scopes.sessions(self.resolved.sessions(desk.listing.sessions))
+        restricted = self.resolved.test is not None or self.scopes.scope is not Scope.ALL
+        ids = [session.id for session in wanted] if restricted else None
+        phrase = self.search.phrase
+        ask = Ask(phrase, self.search.literal, ids, self.resolved.event_filters)
+        if ask != self._ask:
+            self._forget_matches()
+        self._ask = ask
+        self.matcher = Matcher(phrase, literal=ask.literal)
+        self._searching = True
+        if ask.literal:
+            newest = sorted(wanted, key=lambda session: -(session.last_time or session.created_at or 0))
+            desk.jobs.ask_parts(
+                "search", partial(scan_logs, desk.engine, ask, newest), self._found, self._found, self._not_found
+            )
+        else:
+            work = partial(search_index, desk.engine, ask, len(wanted))
+            desk.jobs.ask_parts("search", work, self._found, self._found, self._not_found)
+        self.facts()
+
+    def _found(self, hits: Hits) -> None:
+        first = self.hits is None or self.hits.done
+        self.hits = hits
+        if hits.done:
+            self._searching = False
+        self._show_hits(keep=not first)
+        self.facts()
+        if hits.done and self._go_on:
+            self._next_session(self._go_on)
+        if hits.done:
+            self.log_opened()
+
+    def _show_hits(self, *, keep: bool) -> None:
+        if self.hits is None or not self.has_phrase:
+            return
+        found = [self._with_session(hit) for hit in self.hits.hits]
+        if not found:
+            self._desk.session_list.set_empty(*self._nothing_found())
+        self._desk.session_list.show_hits(found, self.matcher, keep=keep)
+        more = "+" if self.hits.more else ""
+        self._desk.panes.title("sessions", f"1 Hits  {numbers.plural(len(found), 'session')}{more}")
+
+    def _with_session(self, hit: SessionHit) -> Found:
+        return Found(hit, self._desk.listing.by_id.get(hit.header.id))
+
+    def _nothing_found(self) -> list[str]:
+        if self._searching:
+            return ["Searching…"]
+        lines = [f"Nothing found in {self.scopes.scope.value}."]
+        if self.scopes.scope is not Scope.ALL:
+            lines.append("ctrl+t in the search bar searches a wider scope.")
+        if self.search.chips:
+            lines.append("The filter words narrow the search; ctrl+l clears everything.")
+        if not self.search.literal:
+            lines.append(f"={printable_line(self.search.phrase)} scans the logs for these very characters.")
+        return lines
+
+    def _not_found(self, error: Exception) -> None:
+        self._searching = False
+        if isinstance(error, SessionQueryError) and error.code is ErrorCode.STALE_CURSOR:
+            self._run()
+            return
+        self._desk.say(f"Search: {sentence(error)}", bad=True)
+        self.facts()
+
+    # The facts at the right of the bar ---------------------------------------------------------------------------
+
+    def facts(self) -> None:
+        """Scope, which engine answered over how many sessions, and where `n` stands."""
+        pieces: Line = []
+        wide = self._desk.screen.size.width >= 100
+        if self.search.export_to is not None:
+            pieces.append(Piece("enter exports the session", "bar--strong"))
+        elif self.has_phrase:
+            pieces.append(Piece(f"scope: {self.scopes.scope.value}", "bar--dim"))
+            if wide:
+                pieces.append(Piece(" (^t widens)", "bar--dim"))
+            pieces.append(Piece("  "))
+            pieces += self._count_pieces(wide=wide)
+        elif self.resolved.test is not None:
+            left = len(self.resolved.sessions(self._desk.listing.sessions))
+            pieces.append(Piece(f"{numbers.plural(left, 'session')} left", "bar--dim"))
+        self._desk.search_bar.show_facts(pieces)
+
+    def _count_pieces(self, *, wide: bool) -> Line:
+        hits = self.hits
+        if hits is None:
+            return [Piece("searching…", "bar--dim")]
+        pieces: Line = []
+        if self._matches is not None and self._matches[1]:
+            seqs = self._matches[1]
+            index = self._desk.timeline.event_index
+            log = self._matches[0]
+            seq = log.table.seqs[index] if index is not None and index < len(log) else -1
+            place = bisect_left(seqs, seq)
+            at = str(place + 1) if place < len(seqs) and seqs[place] == seq else "–"
+            pieces.append(Piece(f"{at} of {numbers.plural(len(seqs), 'hit')}", "bar--strong"))
+            pieces.append(Piece(" n/N", "bar--key"))
+        else:
+            more = "+" if hits.more else ""
+            pieces.append(Piece(f"{numbers.plural(len(hits.hits), 'session')}{more}", "bar--strong"))
+        if wide or not hits.done:
+            state = f"{hits.scanned} of {hits.sessions}" if not hits.done else f"over {numbers.exact(hits.sessions)}"
+            pieces.append(Piece(f"  {hits.engine} {state}", "bar--dim"))
+        if hits.skipped:
+            pieces.append(Piece(f"  {hits.skipped} skipped", "bar--bad"))
+        return pieces
+
+    # Matches of the open log -------------------------------------------------------------------------------------
+
+    def log_opened(self) -> None:
+        """A log is open, or the search changed: find its matching events."""
+        log = self._desk.opening.log
+        if log is None or self._ask is None:
+            return
+        if self._matches is not None and self._matches[0] is log:
+            return
+        work = partial(matches_in, self._desk.engine, log.session_id, self._ask)
+        self._desk.jobs.ask("matches", work, partial(self._matched, log), self._not_matched)
+
+    def _not_matched(self, error: Exception) -> None:
+        self._desk.say(f"Search in this session: {sentence(error)}", bad=True)
+
+    def _matched(self, log: OpenLog, seqs: list[int]) -> None:
+        if log is not self._desk.opening.log:
+            return
+        self._matches = (log, seqs)
+        self._match_indexes = frozenset(index for seq in seqs if (index := log.index_of_seq(seq)) is not None)
+        self._desk.marking.show()
+        self._desk.inspecting.show()
+        self.facts()
+        if self._go_on and seqs:
+            self._desk.opening.go_seq(seqs[0] if self._go_on > 0 else seqs[-1])
+        self._go_on = 0
+
+    def matches_in(self, log: OpenLog) -> frozenset[int]:
+        """The indexes of the events of a log that match."""
+        return self._match_indexes if self._matches is not None and self._matches[0] is log else frozenset()
+
+    def _forget_matches(self) -> None:
+        self._desk.jobs.take_back("matches")
+        self._matches = None
+        self._match_indexes = frozenset()
+        self._desk.marking.show()
+
+    def log_changed(self) -> None:
+        """The open log grew or was read anew: its matches are found again once the index has it."""
+        self._matches = None
+        self.log_opened()
+
+    def go_hit(self, step: int) -> None:
+        """The next or previous match, on into the next session after the last one."""
+        log = self._desk.opening.log
+        if not self.has_phrase:
+            self._desk.say("Nothing is searched for: / starts a search.")
+            return
+        if log is not None and self._matches is not None and self._matches[0] is log and self._matches[1]:
+            seqs = self._matches[1]
+            index = self._desk.timeline.event_index
+            here = log.table.seqs[index] if index is not None and index < len(log) else -1
+            place = bisect_right(seqs, here) if step > 0 else bisect_left(seqs, here) - 1
+            if 0 <= place < len(seqs):
+                self._desk.panes.enter("timeline")
+                self._desk.opening.go_seq(seqs[place], remember=True)
+                self.facts()
+                return
+        self._next_session(step)
+
+    def _next_session(self, step: int) -> None:
+        """Open the next session that has hits, at its first match (at its last one when going back)."""
+        self._go_on = 0
+        hits = self.hits.hits if self.hits is not None else []
+        if not hits:
+            self._desk.say("Nothing was found.")
+            return
+        log = self._desk.opening.log
+        ids = [hit.header.id for hit in hits]
+        at = ids.index(log.session_id) if log is not None and log.session_id in ids else -1 if step > 0 else len(ids)
+        if not 0 <= at + step < len(ids):
+            self._desk.say(f"That was the {'last' if step > 0 else 'first'} hit.")
+            return
+        hit = hits[at + step]
+        self._go_on = step
+        self._desk.opening.open(hit.header.id, None)
+        self._desk.session_list.go(at + step, tell=False)
+
+    # The keys of the bar -----------------------------------------------------------------------------------------
+
+    def asked(self, what: str) -> None:
+        """A key of the search bar."""
+        if what == "open":
+            self._open_first()
+        elif what == "leave":
+            self._desk.panes.enter(self._desk.panes.level)
+        elif what == "older":
+            if self.has_phrase and self.hits is not None and self.hits.hits:
+                self._desk.panes.enter("sessions")
+            else:
+                self._past(1)
+        elif what == "newer":
+            self._past(-1)
+        elif what == "widen":
+            self.scopes.widen()
+            self._desk.say(f"Scope: {self.scopes.scope.value}.")
+            self.rerun()
+
+    def _open_first(self) -> None:
+        desk = self._desk
+        self._remember()
+        if self.search.export_to is not None:
+            target = self.search.export_to
+            desk.search_bar.set_text("")
+            desk.exporting.command(target)
+            return
+        if self.has_phrase:
+            if self.hits is not None and self.hits.hits:
+                hit = self.hits.hits[min(desk.session_list.cursor, len(self.hits.hits) - 1)]
+                desk.opening.open(hit.header.id, hit.best_match.seq)
+            else:
+                desk.panes.enter("sessions")
+        else:
+            desk.panes.enter("sessions")
+
+    def _remember(self) -> None:
+        text = self._desk.search_bar.text.strip()
+        searches = self._desk.state.searches
+        if text and (not searches or searches[0] != text):
+            self._desk.state.searches = [text, *(old for old in searches if old != text)][:_HISTORY]
+        self._past_at = -1
+
+    def _past(self, step: int) -> None:
+        searches = self._desk.state.searches
+        at = self._past_at + step
+        if at < -1 or at >= len(searches):
+            return
+        self._past_at = at
+        self._desk.search_bar.set_text("" if at < 0 else searches[at])
+
+    def focus(self) -> None:
+        """Start typing; what is there stays."""
+        self._desk.search_bar.input.focus()
+
+    def add_word(self, kind: str, value: str, *, negated: bool = False) -> None:
+        """Put a filter word into the bar."""
+        self._desk.search_bar.set_text(with_word(self._desk.search_bar.text, kind, value, negated=negated))
+
+    def known(self, session_id: str) -> SessionSummary | None:
+        """What the list knows of a session."""
+        return self._desk.listing.by_id.get(session_id)

@@ -1,0 +1,224 @@
+"""The list of sessions: what is in the root, in which order, and what to say when there is nothing to show."""
+
+from __future__ import annotations
+
+import time as clock
+from collections.abc import Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from palimpsest_core import CancelToken, Engine, printable_line
+from palimpsest_core.model.session import SessionState, SessionSummary
+from palimpsest_tui.widgets import numbers
+from palimpsest_tui.widgets.session_list import summaries_by_id
+from palimpsest_tui.widgets.session_rows import Grouping, ListRow, Sort, arrange
+
+if TYPE_CHECKING:
+    from palimpsest_tui.flows.desk import Desk
+
+_PREVIEW_S = 0.12
+
+
+def _next_of(value: str, values: Sequence[str]) -> str:
+    return values[(values.index(value) + 1) % len(values)] if value in values else values[0]
+
+
+def list_sessions(engine: Engine, cancel: CancelToken) -> list[SessionSummary]:
+    """Everything in the root, readable or not."""
+    return engine.sessions(cancel)
+
+
+class Listing:
+    """Keeps the sessions and shows them; search results take their place for a while."""
+
+    def __init__(self, desk: Desk) -> None:
+        self._desk = desk
+        self.root: Path | None = desk.engine.root
+        self.sessions: list[SessionSummary] = []
+        self.by_id: Mapping[str, SessionSummary] = {}
+        self.loaded = False
+        self.sort = Sort(desk.state.sort) if desk.state.sort in list(Sort) else Sort.ACTIVITY
+        self.grouping = Grouping(desk.state.grouping) if desk.state.grouping in list(Grouping) else Grouping.TREE
+        self._again = False
+        self._shown = 0
+
+    # Loading -----------------------------------------------------------------------------------------------------
+
+    def load(self) -> None:
+        """Ask for the sessions, at once from the index or else from the headers. Asked while it runs, it runs again."""
+        if self.root is None:
+            self.loaded = True
+            self._say_empty([])
+            return
+        if self._desk.jobs.running("sessions"):
+            self._again = True
+            return
+        if not self.loaded:
+            self._desk.session_list.set_empty("Looking for sessions…", str(self.root))
+        self._desk.jobs.ask("sessions", partial(list_sessions, self._desk.engine), self._took, self._not_listed)
+
+    def _took(self, sessions: list[SessionSummary]) -> None:
+        first = not self.loaded
+        self.sessions = sessions
+        self.by_id = summaries_by_id(sessions)
+        self.loaded = True
+        self.show()
+        self._desk.finding.sessions_changed()
+        self._desk.opening.sessions_changed()
+        self._desk.kinship.sessions_changed()
+        self._desk.telling.where()
+        if first:
+            self._desk.screen.sessions_known()
+        if self._again:
+            self._again = False
+            self.load()
+
+    def _not_listed(self, error: Exception) -> None:
+        self.loaded = True
+        self._desk.session_list.set_empty(
+            "The root cannot be listed.", printable_line(str(error)), "Press R to try again."
+        )
+        self._desk.session_list.refresh()
+
+    def rescan(self) -> None:
+        """Look through the root again, and read what changed."""
+        if self.root is None:
+            self._desk.say("There is no root to look through.", bad=True)
+            return
+        self._desk.say(f"Looking through {self.root} again.")
+        self.load()
+        self._desk.living.reindex()
+
+    # Showing -----------------------------------------------------------------------------------------------------
+
+    def show(self) -> None:
+        """Arrange the sessions that the filter words leave, in a worker, and show them unless hits are shown."""
+        if self._desk.finding.has_phrase:
+            return
+        wanted = self._desk.finding.resolved.sessions(self.sessions)
+        work = partial(self._arrange, wanted, self.sort, self.grouping)
+        self._desk.jobs.ask("arrange", work, self._arranged)
+
+    @staticmethod
+    def _arrange(
+        wanted: list[SessionSummary], sort: Sort, grouping: Grouping, cancel: CancelToken
+    ) -> tuple[list[SessionSummary], list[ListRow]]:
+        cancel.raise_if_set()
+        return wanted, arrange(wanted, sort, grouping)
+
+    def _arranged(self, result: tuple[list[SessionSummary], list[ListRow]]) -> None:
+        wanted, rows = result
+        if self._desk.finding.has_phrase:
+            return
+        self._say_empty(wanted)
+        self._desk.session_list.show_sessions(rows)
+        self._shown = len(wanted)
+        self.title()
+
+    def title(self) -> None:
+        """The title of the pane."""
+        if self._desk.finding.has_phrase:
+            return
+        shown = f"  {numbers.exact(self._shown)} of {numbers.exact(len(self.sessions))}"
+        counted = shown if self._shown != len(self.sessions) else ""
+        self._desk.panes.title("sessions", f"1 Sessions  {self.sort.value} · {self.grouping.value}{counted}")
+
+    def _say_empty(self, wanted: Sequence[SessionSummary]) -> None:
+        empty = self._desk.session_list.set_empty
+        root = printable_line(str(self.root)) if self.root is not None else ""
+        if self.root is None:
+            empty(
+                "No root of session logs was found.",
+                "Looked for $DSH_HOME/sessions and ~/.dsh/sessions.",
+                'Start with palimpsest --root FOLDER, or put root = "FOLDER" into the settings file.',
+                "To look around first: palimpsest demo",
+            )
+        elif not self.sessions:
+            empty(
+                "There are no sessions in this root.",
+                root,
+                "Logs lie in PROJECT/SESSION/session.jsonl.zstd below it. New ones show up here by themselves.",
+                "To look around first: palimpsest demo",
+            )
+        elif not wanted:
+            empty("The filter words leave no session.", "Press / then ctrl+l to clear them.")
+        self._desk.screen.notice_root(self._root_problem())
+
+    def _root_problem(self) -> str:
+        """What is the matter with a root of which nothing can be opened; empty when something can."""
+        states = {session.state for session in self.sessions}
+        if not self.sessions or states - {SessionState.UNREADABLE, SessionState.NEWER}:
+            return ""
+        if states == {SessionState.NEWER}:
+            return "Every log here was written by a newer harness than this app knows. They open in a best-effort way."
+        if states == {SessionState.UNREADABLE}:
+            return "None of the logs here can be read; each row says why."
+        return "The logs here are either unreadable or written by a newer harness; each row says which."
+
+    def next_sort(self) -> None:
+        """Sort by the next thing."""
+        self.sort = Sort(_next_of(self.sort, list(Sort)))
+        self._desk.state.sort = self.sort.value
+        self.show()
+        self._desk.say(f"Sorted by {self.sort.value}.")
+
+    def next_grouping(self) -> None:
+        """Flat, by project, as a tree."""
+        self.grouping = Grouping(_next_of(self.grouping, list(Grouping)))
+        self._desk.state.grouping = self.grouping.value
+        self.show()
+        self._desk.say(f"Sessions: {self.grouping.value}.")
+
+    # The cursor --------------------------------------------------------------------------------------------------
+
+    def moved(self) -> None:
+        """The cursor came to another session: show it beside the list, once the cursor rests."""
+        self._desk.panes.session_moved(_PREVIEW_S, self._preview)
+
+    def _preview(self) -> None:
+        if self._desk.panes.narrow or not self._desk.session_list.has_focus:
+            return
+        self._go(focus=False)
+
+    def choose(self) -> None:
+        """Go into the session under the cursor, at the matching event when it is a hit."""
+        self._go(focus=True)
+
+    def _go(self, *, focus: bool) -> None:
+        row = self._desk.session_list.cursor
+        hit = self._desk.session_list.hit_at(row)
+        if hit is not None:
+            self._desk.opening.open(hit.header.id, hit.best_match.seq, focus=focus, remember=focus)
+            return
+        session = self._desk.session_list.session_at(row)
+        if session is not None:
+            self._desk.opening.open(session.id, None, focus=focus, remember=focus)
+
+    def selected(self) -> SessionSummary | None:
+        """The session that a command is about: the one under the cursor of the list, else the open one."""
+        if self._desk.session_list.has_focus:
+            session = self._desk.session_list.session_at(self._desk.session_list.cursor)
+            if session is not None:
+                return session
+        return self._desk.opening.session
+
+    def describe(self) -> list[str]:
+        """The facts of the first-run notice: root, sessions of which generations, how many cannot be read."""
+        by_generation: dict[int, int] = {}
+        bad = 0
+        for session in self.sessions:
+            if session.state is SessionState.UNREADABLE:
+                bad += 1
+            elif session.generation is not None:
+                by_generation[session.generation] = by_generation.get(session.generation, 0) + 1
+        kinds = ", ".join(f"{count} of format v{number}" for number, count in sorted(by_generation.items()))
+        lines = [f"Root: {self.root}", f"{numbers.plural(len(self.sessions), 'session')}: {kinds or 'none readable'}"]
+        if bad:
+            lines[-1] += f", {bad} unreadable"
+        return [printable_line(line) for line in lines]
+
+
+def now_ms() -> int:
+    """This moment in epoch milliseconds."""
+    return int(clock.time() * 1000)

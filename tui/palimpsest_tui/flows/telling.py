@@ -1,0 +1,109 @@
+"""What the bars say: where you are, how far the index is, the event under the cursor, what was just done."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from textual.timer import Timer
+
+from palimpsest_core import SURFACE_OF, Flag, printable_line
+from palimpsest_tui.reading.lines import Line, Piece
+from palimpsest_tui.widgets import numbers
+from palimpsest_tui.widgets.badges import BADGE, BADGE_STYLE, STATE_WORD
+from palimpsest_tui.widgets.session_list import title_of
+from palimpsest_tui.widgets.status_bar import Bar
+
+if TYPE_CHECKING:
+    from palimpsest_tui.flows.desk import Desk
+
+_SAID_S = 5.0
+
+
+class Telling:
+    """Fills the path bar and the status line."""
+
+    def __init__(self, desk: Desk) -> None:
+        self._desk = desk
+        self._said: Piece | None = None
+        self._timer: Timer | None = None
+        self.index_text = ""
+
+    def say(self, text: str, *, bad: bool = False) -> None:
+        """Show a sentence in place of the event's facts, for five seconds."""
+        self._said = Piece(text, "bar--bad" if bad else "bar--good")
+        if self._timer is not None:
+            self._timer.stop()
+        self._timer = self._desk.screen.set_timer(_SAID_S, self._unsay)
+        self.status()
+
+    def _unsay(self) -> None:
+        self._said = None
+        self.status()
+
+    def where(self) -> None:
+        """The path bar: root, project, title; index and follow on the right."""
+        desk = self._desk
+        root = desk.listing.root
+        pieces: Line = [Piece(printable_line(root.name or str(root)) if root is not None else "no root", "bar--dim")]
+        session = desk.opening.session
+        if session is not None:
+            for part in (session.project, title_of(session)):
+                if part:
+                    pieces += [Piece(" › ", "bar--dim"), Piece(printable_line(part), "bar--strong")]
+            if session.state in STATE_WORD and session.state != "complete":
+                pieces.append(Piece(f"  {STATE_WORD[session.state]}", "badge--error"))
+        right: Line = []
+        if self.index_text:
+            right.append(Piece(self.index_text, "bar--dim"))
+        count = len(desk.listing.sessions)
+        if count and desk.screen.size.width >= 90:
+            right.append(Piece(f" · {numbers.plural(count, 'session')}", "bar--dim"))
+        follow = " · follow on" if desk.living.following else " · follow off"
+        right.append(Piece(follow, "bar--strong" if desk.living.following else "bar--dim"))
+        export = desk.exporting.progress_text
+        if export:
+            right.append(Piece(f" · {export}", "bar--strong"))
+        desk.screen.query_one("#path-bar", Bar).set(pieces, right)
+
+    def status(self) -> None:
+        """The status line: what stands under the cursor, or what was just said."""
+        bar = self._desk.screen.query_one("#status-bar", Bar)
+        bar.set([self._said] if self._said is not None else self._event(), self._hints())
+
+    def _event(self) -> Line:
+        log, index = self._desk.timeline.log_shown, self._desk.timeline.event_index
+        if log is None:
+            return []
+        if index is None or index >= len(log):
+            loading = (
+                "" if log.complete else f"reading {numbers.size(log.bytes_read)} of {numbers.size(log.bytes_total)}"
+            )
+            return [Piece(loading, "bar--dim")]
+        row = log.row(index)
+        pieces: Line = [Piece(f"{index + 1}/{len(log)}  ", "bar--strong")]
+        if row.flags & Flag.WITHHELD:
+            pieces.append(Piece("W withheld", "badge--error"))
+        else:
+            pieces.append(Piece(f"{BADGE[row.surface]} {row.surface.value}", BADGE_STYLE[row.surface]))
+        pieces.append(Piece(f"  {printable_line(row.type)}", "bar--strong"))
+        pieces.append(Piece(f"  {numbers.full_time(row.time)}", "bar--dim"))
+        turn = self._desk.walking.turn_number(index)
+        if turn:
+            pieces.append(Piece(f"  turn {turn}", "bar--dim"))
+        if not log.complete:
+            pieces.append(Piece("  reading…", "bar--dim"))
+        elif log.rows_withheld:
+            pieces.append(Piece(f"  {numbers.plural(log.rows_withheld, 'row')} withheld", "badge--error"))
+        return pieces
+
+    def _hints(self) -> Line:
+        pieces: Line = []
+        log, index = self._desk.timeline.log_shown, self._desk.timeline.event_index
+        if log is not None and index is not None and index < len(log):
+            mark = log.table.surfaces[index]
+            if log.table.flags[index] & Flag.REPLACES or SURFACE_OF[mark] == "shadowed":
+                word = "replacement" if SURFACE_OF[mark] == "shadowed" else "replaced"
+                pieces += [Piece("% ", "bar--key"), Piece(f"{word}  ", "bar--dim")]
+        if self._desk.opening.history.can_go_back:
+            pieces += [Piece("< ", "bar--key"), Piece("back", "bar--dim")]
+        return pieces

@@ -1,0 +1,1 @@
+"""Typed starters of background work. No widgets in here."""

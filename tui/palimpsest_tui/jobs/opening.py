@@ -1,0 +1,71 @@
+"""Opening a log in a worker: its rows come batch by batch, the finished rows at the end."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from palimpsest_core import CancelToken, Engine, Gist, Growth, OpenLog
+from palimpsest_tui.jobs.asking import Tell
+from palimpsest_tui.widgets.timeline import read_gist
+from palimpsest_tui.widgets.timeline_rows import TimelineRows
+from palimpsest_tui.widgets.timeline_views import View, build_rows
+
+_GISTS_AT_ONCE = 8
+
+
+class Loading(NamedTuple):
+    """A log that is being read: so many of its rows can be shown."""
+
+    log: OpenLog
+    rows: int
+
+
+class Loaded(NamedTuple):
+    """A log with the rows of one view."""
+
+    log: OpenLog
+    rows: TimelineRows
+    view: View
+    stop: int
+
+
+class Grown(NamedTuple):
+    """What the bytes that were appended to a log brought."""
+
+    log: OpenLog
+    growth: Growth
+
+
+def open_log(
+    engine: Engine, session_id: str, generation: int | None, view: View, cancel: CancelToken, tell: Tell[Loading]
+) -> Loaded:
+    """Open a log and read all of it."""
+    log = engine.open_log(session_id, generation)
+    tell(Loading(log, 0))
+    log.load(cancel, lambda rows: tell(Loading(log, rows)))
+    return arrange_log(log, view, cancel)
+
+
+def arrange_log(log: OpenLog, view: View, cancel: CancelToken) -> Loaded:
+    """The rows of a view of a log that is read."""
+    cancel.raise_if_set()
+    stop = len(log)
+    return Loaded(log, build_rows(log.table, view, log.cut, stop), view, stop)
+
+
+def grow_log(log: OpenLog, cancel: CancelToken) -> Grown:
+    """Read only what was appended."""
+    return Grown(log, log.grow(cancel))
+
+
+def read_gists(log: OpenLog, events: list[int], cancel: CancelToken, tell: Tell[dict[int, Gist]]) -> dict[int, Gist]:
+    """The one-line texts of some events, a few at a time."""
+    found: dict[int, Gist] = {}
+    for event in events:
+        cancel.raise_if_set()
+        if event < len(log):
+            found[event] = read_gist(log, event)
+        if len(found) >= _GISTS_AT_ONCE:
+            tell(found)
+            found = {}
+    return found

@@ -1,0 +1,34 @@
+"""Making an event readable in a worker."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from palimpsest_core import CancelToken, OpenLog
+from palimpsest_tui.reading.event_doc import TextBuilder
+from palimpsest_tui.reading.facts import fact_lines, facts_of
+from palimpsest_tui.reading.lines import Document
+from palimpsest_tui.reading.raw_doc import raw_document
+from palimpsest_tui.reading.trace_doc import trace_document
+from palimpsest_tui.widgets.inspector import Tab
+
+
+class Reading(NamedTuple):
+    """How an event is wanted."""
+
+    tab: Tab
+    width: int
+    wrapped: bool
+    pretty: bool
+
+
+def read_event(log: OpenLog, index: int, reading: Reading, cancel: CancelToken) -> Document:
+    """The document of one event."""
+    facts = facts_of(log, index)
+    head = fact_lines(facts, reading.width)
+    if reading.tab is Tab.RAW:
+        stored = log.raw(index)
+        return raw_document(stored, head, reading.width, pretty=reading.pretty, wrapped=reading.wrapped, cancel=cancel)
+    if reading.tab is Tab.TRACE:
+        return trace_document(log, facts, head, reading.width, cancel)
+    return TextBuilder(reading.width, wrapped=reading.wrapped, cancel=cancel).document(log.event(index), head)

@@ -1,0 +1,60 @@
+"""The trace of an event: every link a line to go along. Reads the log; run it in a worker."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from palimpsest_core import CancelToken, Gist, OpenLog, gist
+from palimpsest_core.model.event import Surface
+from palimpsest_tui.reading.facts import Facts
+from palimpsest_tui.reading.lines import Document, FixedBlock, Line, Link, Piece, plain
+from palimpsest_tui.widgets.badges import BADGE, BADGE_STYLE
+from palimpsest_tui.widgets.cells import clip, fit
+
+_SHOWN_MAX = 500
+
+
+def trace_document(log: OpenLog, facts: Facts, head: Sequence[Line], width: int, cancel: CancelToken) -> Document:
+    """Replaced by and its chain, replaces, cites, cited by; one line an event, each with its gist."""
+    lines: list[Line] = [*head, []]
+    links: dict[int, Link] = {}
+    copied: list[str] = []
+    chain = log.replacement_chain(facts.seq) if facts.seq >= 0 else []
+    cited_by = log.cited_by(facts.seq, cancel) if facts.seq >= 0 else []
+    groups = (
+        ("replaced by", chain, "The first of these took its place, the next one took the place of that, and so on."),
+        ("replaces", facts.replaces, ""),
+        ("cites", facts.sources, ""),
+        ("cited by", cited_by, ""),
+    )
+    for title, seqs, note in groups:
+        lines.append([Piece(f"{title}  ", "text--heading"), Piece(str(len(seqs)) if seqs else "—", "line--dim")])
+        if len(seqs) > 1 and note:
+            lines.append(plain("  " + clip(note, width - 2), "line--dim"))
+        for seq in seqs[:_SHOWN_MAX]:
+            cancel.raise_if_set()
+            links[len(lines)] = Link(seq)
+            copied.append(f"{title} {seq}")
+            lines.append(_link_line(log, seq, width))
+        if len(seqs) > _SHOWN_MAX:
+            lines.append(plain(f"  and {len(seqs) - _SHOWN_MAX} more", "line--dim"))
+        lines.append([])
+    first = min(links, default=len(head) + 1)
+    return Document([FixedBlock(lines)], links=links, copy_text="\n".join(copied), has_cursor=True, first_line=first)
+
+
+def _link_line(log: OpenLog, seq: int, width: int) -> Line:
+    index = log.index_of_seq(seq)
+    if index is None:
+        return [Piece(f"  {seq}", "text--link"), Piece("  not in this log", "line--dim")]
+    surface: Surface = log.row(index).surface
+    found: Gist = gist(log.event(index))
+    seq_text = f"  {seq} "
+    label = fit(found.label, 7) + " "
+    room = width - len(seq_text) - 2 - len(label)
+    return [
+        Piece(seq_text, "text--link"),
+        Piece(BADGE[surface] + " ", BADGE_STYLE[surface]),
+        Piece(label, BADGE_STYLE[surface]),
+        Piece(clip(found.text, room)),
+    ]

@@ -1,0 +1,1 @@
+"""Screens: composition and wiring only."""

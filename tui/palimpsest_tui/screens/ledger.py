@@ -1,0 +1,222 @@
+"""The main screen: composition, and every message and key handed to the flow that it belongs to."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from textual.actions import SkipAction
+from textual.app import ComposeResult
+from textual.binding import BindingType
+from textual.containers import Horizontal, Vertical
+from textual.events import DescendantFocus
+from textual.screen import Screen
+
+from palimpsest_core import Engine
+from palimpsest_tui.commands import COMMANDS
+from palimpsest_tui.flows.desk import Desk
+from palimpsest_tui.jobs.outside import run_command, view_text
+from palimpsest_tui.keys import Where, bindings
+from palimpsest_tui.messages import Answered
+from palimpsest_tui.reading.lines import FixedBlock, plain
+from palimpsest_tui.screens.pages import Page
+from palimpsest_tui.settings import Settings, State
+from palimpsest_tui.widgets.inspector import Inspector
+from palimpsest_tui.widgets.line_list import LineList
+from palimpsest_tui.widgets.lineage_tree import LineageTree
+from palimpsest_tui.widgets.search_bar import SearchBar, SearchInput
+from palimpsest_tui.widgets.session_list import SessionList
+from palimpsest_tui.widgets.status_bar import Bar, KeyLine
+from palimpsest_tui.widgets.timeline import Timeline
+
+
+class Start:
+    """What the app was started with: what to open at once, what to say, what to search for."""
+
+    def __init__(
+        self, *, select: str | None = None, seq: int | None = None, query: str | None = None, notice: str | None = None
+    ) -> None:
+        self.select = select
+        self.seq = seq
+        self.query = query
+        self.notice = notice
+
+
+class LedgerScreen(Screen[None]):
+    """Sessions, timeline, inspector, lineage, and the search bar above them."""
+
+    CSS_PATH = "ledger.tcss"
+    BINDINGS: ClassVar[list[BindingType]] = bindings(Where.MAIN)
+    HORIZONTAL_BREAKPOINTS: ClassVar[list[tuple[int, str]] | None] = [(0, "-narrow"), (100, "-medium"), (160, "-wide")]
+    VERTICAL_BREAKPOINTS: ClassVar[list[tuple[int, str]] | None] = [(0, "-tiny"), (22, "-short"), (30, "-tall")]
+    AUTO_FOCUS = "SessionList"
+
+    def __init__(self, engine: Engine, settings: Settings, state: State, start: Start, keymap: dict[str, str]) -> None:
+        super().__init__()
+        self._engine = engine
+        self._settings = settings
+        self._state = state
+        self._start = start
+        self.keymap = keymap
+        self._desk: Desk | None = None
+        self._told_root = False
+
+    @property
+    def desk(self) -> Desk:
+        """The desk, from the first mount on."""
+        assert self._desk is not None
+        return self._desk
+
+    def compose(self) -> ComposeResult:
+        """One tree of widgets for every size; the style sheet arranges it."""
+        yield Bar(id="path-bar")
+        yield SearchBar()
+        yield Page([], id="notice")
+        with Horizontal(id="panes"):
+            with Vertical(id="left"):
+                yield SessionList(id="sessions")
+                yield LineageTree(id="lineage")
+            with Vertical(id="main"):
+                yield Timeline(id="timeline")
+                yield Inspector(id="inspector")
+        yield Bar(id="status-bar")
+        yield KeyLine(id="key-line")
+
+    def on_mount(self) -> None:
+        """Everything starts here; the first paint does not wait for any of it."""
+        self.query_one("#notice", Page).can_focus = False
+        self._desk = desk = Desk(self, self._engine, self._settings, self._state)
+        self.set_class(self._settings.ascii_borders, "-ascii")
+        self.query_one(KeyLine).show_keys(self.keymap)
+        desk.telling.where()
+        desk.opening.title()
+        desk.listing.title()
+        desk.listing.load()
+        desk.living.start()
+        if self._start.query:
+            desk.search_bar.set_text(self._start.query)
+        if self._start.select is not None:
+            desk.opening.open(self._start.select, self._start.seq, remember=False)
+
+    def on_unmount(self) -> None:
+        """Stop all work."""
+        if self._desk is not None:
+            self._desk.close()
+
+    # What the flows ask of the screen ----------------------------------------------------------------------------
+
+    def sessions_known(self) -> None:
+        """The first list is there: on a root never seen before, say what it is."""
+        root = str(self._engine.root)
+        if root in self._state.seen_roots and not self._start.notice:
+            return
+        self._state.seen_roots = [root, *(old for old in self._state.seen_roots if old != root)][:50]
+        lines = self.desk.listing.describe() + self.desk.living.describe_index()
+        lines.append("Logs are never written to. ? shows the keys, / searches, e exports. esc closes this.")
+        if self._start.notice:
+            lines.insert(0, self._start.notice)
+        self._show_notice(lines)
+
+    def notice_root(self, problem: str) -> None:
+        """Say what is the matter with a root of which nothing opens, once."""
+        if problem and not self._told_root:
+            self._told_root = True
+            self._show_notice([problem])
+
+    def _show_notice(self, lines: list[str]) -> None:
+        notice = self.query_one("#notice", Page)
+        notice.turn_to(
+            [FixedBlock([plain(line, "line--dim" if number else "text--strong") for number, line in enumerate(lines)])]
+        )
+        notice.add_class("shown")
+
+    def close_notice(self) -> bool:
+        """Close the notice. False when none is shown."""
+        notice = self.query_one("#notice", Page)
+        shown = notice.has_class("shown")
+        notice.remove_class("shown")
+        return shown
+
+    def run_list_action(self, action: str) -> None:
+        """Run a motion on the focused list."""
+        if isinstance(self.focused, LineList):
+            self.call_later(self.focused.run_action, action)
+
+    def view_outside(self, name: str, text: str, editor: str | None) -> None:
+        """Show a text in the pager or an editor, in place of the app."""
+        with self.app.suspend():
+            problem = view_text(name, text, editor)
+        if problem:
+            self.desk.say(problem, bad=True)
+
+    def run_outside(self, command: str, cwd: str | None) -> None:
+        """Run a command in place of the app, which comes back afterwards."""
+        with self.app.suspend():
+            problem = run_command(command, cwd)
+        self.desk.say(problem or "Back again.", bad=bool(problem))
+
+    # Messages ----------------------------------------------------------------------------------------------------
+
+    def action_command(self, command_id: str) -> None:
+        """Run a command by its id."""
+        if isinstance(self.focused, SearchInput) and command_id in ("nav.in", "nav.out"):
+            raise SkipAction
+        COMMANDS[command_id].run(self.desk)
+
+    def on_answered(self, event: Answered) -> None:
+        """An answer from a worker."""
+        event.stop()
+        self.desk.jobs.deliver(event)
+
+    def on_line_list_moved(self, event: LineList.Moved) -> None:
+        """The cursor of a list moved."""
+        event.stop()
+        if event.line_list is self.desk.timeline:
+            self.desk.living.cursor_moved()
+            self.desk.inspecting.moved()
+            self.desk.telling.status()
+            self.desk.finding.facts()
+        elif event.line_list is self.desk.session_list:
+            self.desk.listing.moved()
+
+    def on_line_list_chosen(self, event: LineList.Chosen) -> None:
+        """A row was gone into."""
+        event.stop()
+        if event.line_list.id is not None:
+            self.desk.panes.choose(event.line_list.id)
+
+    def on_inspector_link_chosen(self, event: Inspector.LinkChosen) -> None:
+        """A link of the inspector."""
+        self.desk.inspecting.follow(event.link)
+
+    def on_timeline_gists_wanted(self, event: Timeline.GistsWanted) -> None:
+        """Rows on the screen that are not read yet."""
+        self.desk.opening.gists_wanted(event)
+
+    def on_search_bar_changed(self, event: SearchBar.Changed) -> None:
+        """Another text to search for."""
+        self.desk.finding.changed(event.text)
+
+    def on_search_input_asked(self, event: SearchInput.Asked) -> None:
+        """A key of the search bar."""
+        self.desk.finding.asked(event.what)
+
+    def on_bar_pressed(self, event: Bar.Pressed) -> None:
+        """A click on the key line."""
+        COMMANDS[event.command].run(self.desk)
+
+    def on_descendant_focus(self, event: DescendantFocus) -> None:
+        """A click may bring the focus to a pane: the level follows."""
+        if self._desk is not None and isinstance(event.widget, LineList) and event.widget.id is not None:
+            self.desk.panes.level = event.widget.id
+        if self._desk is not None:
+            self.desk.telling.status()
+
+    def on_resize(self) -> None:
+        """Another size: the panes take their places, the inspector is wrapped anew."""
+        if self._desk is not None:
+            self.call_after_refresh(self._resized)
+
+    def _resized(self) -> None:
+        self.desk.panes.apply()
+        self.desk.telling.where()
+        self.call_after_refresh(self.desk.inspecting.show)

@@ -1,0 +1,24 @@
+"""What all windows over the main screen share: they close with escape and stand in a frame with a title."""
+
+from __future__ import annotations
+
+from typing import ClassVar, TypeVar
+
+from textual.binding import BindingType
+from textual.screen import ModalScreen
+
+from palimpsest_tui.keys import Where, bindings
+
+Result = TypeVar("Result")
+
+
+class Window(ModalScreen[Result]):
+    """A window; closing it gives None."""
+
+    BINDINGS: ClassVar[list[BindingType]] = bindings(Where.DIALOG)
+    CSS_PATH = "window.tcss"
+    AUTO_FOCUS = "LineList, Input"
+
+    def action_close(self) -> None:
+        """Close the window."""
+        self.dismiss(None)

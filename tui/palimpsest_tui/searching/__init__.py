@@ -1,0 +1,1 @@
+"""What a person types into the search bar and what it asks for. Pure."""

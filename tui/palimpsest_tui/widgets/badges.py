@@ -1,0 +1,61 @@
+"""Letters that carry meaning: first the letter, then the weight, then the colour."""
+
+from __future__ import annotations
+
+from palimpsest_core.model.event import Surface
+from palimpsest_core.model.session import SessionState
+
+BADGE: dict[Surface, str] = {Surface.CURRENT: "C", Surface.SHADOWED: "S", Surface.LOG_ONLY: "L"}
+"""What the model sees of an event: C now, S no longer, L never."""
+
+BADGE_STYLE: dict[Surface, str] = {
+    Surface.CURRENT: "badge--current",
+    Surface.SHADOWED: "badge--shadowed",
+    Surface.LOG_ONLY: "badge--log",
+}
+BADGE_CLASSES = {"badge--current", "badge--shadowed", "badge--log", "badge--withheld", "badge--error"}
+"""Component classes of every widget that draws badges; their looks are in the style sheet."""
+
+WITHHELD = "W"
+"""The badge of a row that the log's own rules withhold: it never became an event."""
+
+STATE_MARK: dict[SessionState, str] = {
+    SessionState.COMPLETE: " ",
+    SessionState.ACTIVE: "*",
+    SessionState.INTERRUPTED: "~",
+    SessionState.DAMAGED: "!",
+    SessionState.NEWER: "^",
+    SessionState.UNREADABLE: "x",
+}
+"""The mark in front of a session: active, interrupted, damaged, written by a newer harness, unreadable."""
+
+STATE_STYLE: dict[SessionState, str] = {
+    SessionState.ACTIVE: "state--active",
+    SessionState.INTERRUPTED: "state--interrupted",
+    SessionState.DAMAGED: "state--damaged",
+    SessionState.NEWER: "state--newer",
+    SessionState.UNREADABLE: "state--damaged",
+}
+STATE_CLASSES = {"state--active", "state--interrupted", "state--damaged", "state--newer"}
+
+STATE_WORD: dict[SessionState, str] = {
+    SessionState.COMPLETE: "complete",
+    SessionState.ACTIVE: "active",
+    SessionState.INTERRUPTED: "interrupted",
+    SessionState.DAMAGED: "damaged",
+    SessionState.NEWER: "newer format",
+    SessionState.UNREADABLE: "unreadable",
+}
+
+LEGEND: tuple[tuple[str, str], ...] = (
+    ("C", "current: the model sees it now"),
+    ("S", "shadowed: the model saw it, something replaced it"),
+    ("L", "log-only: the model never saw it"),
+    ("W", "withheld: a row after damage that never became an event"),
+    ("*", "active: the log grows"),
+    ("~", "interrupted: the last turn is open"),
+    ("!", "damaged: readable up to the damage"),
+    ("^", "written by a newer harness"),
+    ("x", "cannot be read"),
+)
+"""Every letter and mark with its meaning, for the help."""

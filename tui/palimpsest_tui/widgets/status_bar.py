@@ -1,0 +1,119 @@
+"""The one-line bars: where you are, the status line, the key line, the filter chips."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from rich.segment import Segment
+from rich.style import Style
+from textual import events
+from textual.message import Message
+from textual.strip import Strip
+from textual.widget import Widget
+
+from palimpsest_tui.keys import BY_ID, HINT_ORDER, KEYS, first_shown
+from palimpsest_tui.reading.lines import Line, Piece
+from palimpsest_tui.widgets.cells import clip, width_of
+
+_PAIRED = {"turn.previous": "turn.next", "boundary.previous": "boundary.next"}
+
+
+class Bar(Widget):
+    """One line: pieces from the left, pieces at the right end. The left gives way when both do not fit."""
+
+    COMPONENT_CLASSES: ClassVar[set[str]] = {
+        "bar--strong", "bar--dim", "bar--good", "bar--bad", "bar--chip", "bar--struck", "bar--key", "badge--current",
+        "badge--shadowed", "badge--log", "badge--error",
+    }  # fmt: skip
+    DEFAULT_CSS = "Bar { height: 1; }"
+
+    class Pressed(Message):
+        """A person clicked a piece that stands for a command."""
+
+        def __init__(self, bar: Bar, command: str) -> None:
+            super().__init__()
+            self.bar = bar
+            self.command = command
+
+        @property
+        def control(self) -> Bar:
+            """The bar."""
+            return self.bar
+
+    def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
+        super().__init__(id=id, classes=classes)
+        self._left: Line = []
+        self._right: Line = []
+        self._commands: list[tuple[int, int, str]] = []
+
+    def set(self, left: Sequence[Piece] | None = None, right: Sequence[Piece] | None = None) -> None:
+        """Show other pieces; None leaves a side as it is. All text must be printable."""
+        new_left = self._left if left is None else list(left)
+        new_right = self._right if right is None else list(right)
+        if new_left != self._left or new_right != self._right:
+            self._left, self._right = new_left, new_right
+            self.refresh()
+
+    @property
+    def text(self) -> str:
+        """Both sides as plain text, for tests and for reading aloud."""
+        return "".join(piece.text for piece in [*self._left, Piece(" "), *self._right])
+
+    def render_line(self, y: int) -> Strip:
+        """The line."""
+        width = self.size.width
+        base = self.rich_style
+        if y:
+            return Strip.blank(width, base)
+        right = self._segments(self._right, max(0, width - 2))
+        used = sum(width_of(segment.text) for segment in right)
+        left = self._segments(self._left, max(0, width - used - (2 if used else 1)))
+        gap = width - used - sum(width_of(segment.text) for segment in left) - 1 - (1 if used else 0)
+        segments = [Segment(" "), *left, Segment(" " * max(0, gap)), *right]
+        return Strip(segments).adjust_cell_length(width, base).apply_style(base)
+
+    def _segments(self, pieces: Sequence[Piece], room: int) -> list[Segment]:
+        segments: list[Segment] = []
+        for text, name in pieces:
+            if room <= 0:
+                break
+            shown = clip(text, room)
+            room -= width_of(shown)
+            style = self.get_component_rich_style(name, partial=True) if name else Style.null()
+            segments.append(Segment(shown, style))
+        return segments
+
+    def on_click(self, event: events.Click) -> None:
+        """A click on a piece that stands for a command."""
+        for start, end, command in self._commands:
+            if start <= event.x < end:
+                self.post_message(self.Pressed(self, command))
+
+
+class KeyLine(Bar):
+    """The most useful keys, as long as there is room; every one can be clicked."""
+
+    def show_keys(self, keymap: dict[str, str]) -> None:
+        """Show the keys of the table that have a hint, with the person's own mapping."""
+        pieces: Line = []
+        right: Line = []
+        self._commands = []
+        at = 1
+        for key in sorted((key for key in KEYS if key.hint), key=lambda key: HINT_ORDER.index(key.id)):
+            name = "".join(first_shown(BY_ID[part], keymap) for part in (key.id, _PAIRED.get(key.id)) if part)
+            if key.id == "help":
+                right = [Piece(name, "bar--key"), Piece(f" {key.hint}", "bar--dim")]
+                continue
+            pieces += [Piece(name, "bar--key"), Piece(f" {key.hint}  ", "bar--dim")]
+            end = at + len(name) + len(key.hint) + 3
+            self._commands.append((at, end, key.id))
+            at = end
+        self.set(pieces, right)
+
+    def on_click(self, event: events.Click) -> None:
+        """The right end is the help, the rest goes by place."""
+        if event.x >= self.size.width - 8:
+            self.post_message(self.Pressed(self, "help"))
+        else:
+            super().on_click(event)

@@ -31,13 +31,14 @@ class CutFinder:
     tagged as inherited: the marker itself is the session's own.
     """
 
-    __slots__ = ("_count", "_generation", "_marker", "_seed_length", "_seeded")
+    __slots__ = ("_count", "_generation", "_seed_length", "_seeded", "marker")
 
     def __init__(self, header: Header) -> None:
         self._generation = header.version
         self._seed_length = header.seed_length
         self._seeded = header.seeded
-        self._marker: int | None = None
+        self.marker: int | None = None
+        """Seq of the last marker tagged as inherited; kept with a saved state, to go on from it."""
         self._count = 0
 
     def push(self, event: Event) -> None:
@@ -48,14 +49,14 @@ class CutFinder:
         """Take the next event by its parts; `data` matters for `session/end-seed` only."""
         self._count = seq + 1
         if type == "session/end-seed" and member(data, "inherited") is True:
-            self._marker = seq
+            self.marker = seq
 
     @property
     def cut(self) -> int | None:
         """How many leading events are inherited; None when nothing is, or when it cannot be known."""
         if not self._seeded:
             return None
-        return self._marker if self._generation >= 2 else self._seed_length
+        return self.marker if self._generation >= 2 else self._seed_length
 
     @property
     def missing(self) -> bool:
@@ -64,7 +65,7 @@ class CutFinder:
         From v2 on: seeded without a tagged marker, or a marker without a seed. Before: fewer events than inherited.
         """
         if self._generation >= 2:
-            return self._seeded != (self._marker is not None)
+            return self._seeded != (self.marker is not None)
         return self._seed_length is not None and self._seed_length > self._count
 
 

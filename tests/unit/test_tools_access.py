@@ -70,8 +70,8 @@ class Everything:
         (clause,) = filters
         return [SessionRecord(HEADERS[n], live=False, persisted=True) for n in clause["values"] if n in HEADERS]
 
-    def read_title_snapshot(self, session_id: str, cancel: Any = None) -> TitleSnapshot:
-        return TitleSnapshot(HEADERS[session_id], None)
+    def header_of(self, session_id: str, cancel: Any = None) -> Header:
+        return HEADERS[session_id]
 
     def read_title_snapshots(self, ids: Any, cancel: Any = None) -> list[Any]:
         title = Title(title="A\ntitle", message_seqs=[], source={}, event_seq=0, updated_at=0)

@@ -12,7 +12,7 @@ from palimpsest_core.model.config import Config
 from palimpsest_core.model.event import EventRecord, EventTrace, EventWindow
 from palimpsest_core.model.header import Header
 from palimpsest_core.model.search import EventPage, Filter, SessionPage
-from palimpsest_core.model.session import SessionRecord, SessionTrace, TitleSnapshot
+from palimpsest_core.model.session import SessionRecord, SessionTrace, SettledTitle
 from palimpsest_core.tools.errors import unauthorized
 
 
@@ -26,10 +26,10 @@ class QueryEngine(Protocol):
     def filter_sessions(self, filters: Any, cancel: CancelToken | None = None) -> list[SessionRecord]:
         """Session records that pass the filters."""
 
-    def read_title_snapshot(self, session_id: str, cancel: CancelToken | None = None) -> TitleSnapshot:
-        """A session's header and title."""
+    def header_of(self, session_id: Any, cancel: CancelToken | None = None) -> Header:
+        """A session's header; a live session's without a look at the store."""
 
-    def read_title_snapshots(self, session_ids: Any, cancel: CancelToken | None = None) -> Sequence[Any]:
+    def read_title_snapshots(self, session_ids: Any, cancel: CancelToken | None = None) -> Sequence[SettledTitle]:
         """One settled result per id."""
 
     def list_events(self, session_id: str, cancel: CancelToken | None = None) -> list[EventRecord]:
@@ -111,8 +111,7 @@ def sight_of(engine: QueryEngine, caller: Caller, cancel: CancelToken | None) ->
     """
     if caller.session_id is None:
         return Sight(None, caller.cwd)
-    snapshot = engine.read_title_snapshot(caller.session_id, cancel)
-    return Sight(caller.session_id, snapshot.session.cwd)
+    return Sight(caller.session_id, engine.header_of(caller.session_id, cancel).cwd)
 
 
 def visible(engine: QueryEngine, sight: Sight, ids: Sequence[str], cancel: CancelToken | None) -> dict[str, Header]:

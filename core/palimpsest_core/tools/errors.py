@@ -10,6 +10,8 @@ from enum import StrEnum
 from palimpsest_core.base.errors import ErrorCode, SessionQueryError
 
 log = logging.getLogger("palimpsest.tools")
+# A library is silent unless the program says where its log goes; the server's command does.
+log.addHandler(logging.NullHandler())
 
 
 class ToolErrorCode(StrEnum):

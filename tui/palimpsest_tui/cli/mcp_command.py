@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import logging
 import os
+import sys
 from importlib.metadata import version
 
 import click
@@ -28,6 +30,8 @@ def command(settings: Settings, caller: str | None, cwd: str | None) -> int:
 
     if (caller is None) == (cwd is None):
         raise Failure(Exit.USAGE, "name the caller: --caller ID, or --cwd DIR for a workspace without a session")
+    # stdout belongs to the protocol; what went wrong in full is for the operator, on stderr.
+    logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="palimpsest mcp: %(levelname)s %(message)s")
     with open_engine(settings) as engine:
         if caller is not None:
             who = Caller(find_session(engine, as_utf8(caller)))

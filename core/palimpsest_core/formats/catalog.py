@@ -4,7 +4,8 @@ sections 1.2 to 1.4 and 10)."""
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from pathlib import Path
 
 import msgspec
 
@@ -39,8 +40,8 @@ class CatalogEntry(msgspec.Struct, frozen=True):
     """One session: all its files and the one that answers for it.
 
     `header` is None when no file of it can be read as a session; `id` then comes from the folder's name. `findings` are
-    those of all files and of the choice between them (none about events: nothing behind the headers is looked at, unless
-    two generations compete).
+    those of all files and of the choice between them (none about events: nothing behind the headers is looked at,
+    unless two generations compete).
     """
 
     id: str
@@ -86,6 +87,7 @@ class Catalog(msgspec.Struct, frozen=True):
 class _Known(msgspec.Struct):
     stat: Stat
     peek: HeaderPeek
+    described: CatalogFile | None = None
     last_time: int | None = None
     has_last_time: bool = False
 
@@ -99,6 +101,15 @@ class HeaderCache:
     def header(self, file: LogFile, config: Config) -> HeaderPeek:
         """The header of a log; a file that cannot be opened gives an `unreadable` finding."""
         return self._of(file, config).peek
+
+    def described(
+        self, file: LogFile, config: Config, describe: Callable[[LogFile, HeaderPeek], CatalogFile]
+    ) -> CatalogFile:
+        """What `describe` makes of a log, made once while the file is the same."""
+        known = self._of(file, config)
+        if known.described is None:
+            known.described = describe(file, known.peek)
+        return known.described
 
     def _of(self, file: LogFile, config: Config) -> _Known:
         known = self._known.get(file.path)
@@ -177,7 +188,7 @@ class _Builder:
         folder_ids: dict[tuple[str, str], str] = {}
         for file in files:
             check(self.cancel)
-            item = self.describe(file)
+            item = self.cache.described(file, self.config, self.describe)
             header = item.peek.header
             if header is None:
                 headless.append(item)
@@ -190,8 +201,7 @@ class _Builder:
             by_id.setdefault(session_id, []).append(item)
         return [self.entry(session_id, items) for session_id, items in by_id.items()]
 
-    def describe(self, file: LogFile) -> CatalogFile:
-        peek = self.cache.header(file, self.config)
+    def describe(self, file: LogFile, peek: HeaderPeek) -> CatalogFile:
         header = peek.header
         if header is None:
             return CatalogFile(file, peek, file.generation, peek.findings)
@@ -269,7 +279,7 @@ def in_its_place(root: str, file: LogFile, header: Header) -> bool:
     if file.project == project and file.folder == folder:
         return True
     try:
-        return os.path.samefile(os.path.join(root, project, folder), os.path.dirname(file.path))
+        return Path(root, project, folder).samefile(os.path.dirname(file.path))
     except (OSError, ValueError):
         return False
 

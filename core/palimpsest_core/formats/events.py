@@ -9,7 +9,7 @@ import msgspec
 from palimpsest_core.formats.jsjson import BadJson, is_safe_int, loads
 from palimpsest_core.formats.legacy import Modernizer
 from palimpsest_core.formats.packed import unfold
-from palimpsest_core.formats.rows import NOTHING, StoredRow, payload
+from palimpsest_core.formats.rows import ABSENT, NOTHING, StoredRow, payload
 from palimpsest_core.model.event import UNSET, Event
 
 _ENVELOPE_KEYS = frozenset({"type", "seq", "time", "data", "surfaceOp", "sourceEventSeqs", "ignorable"})
@@ -19,8 +19,8 @@ _PAIR = 2
 def expand_sources(value: Any) -> Any:
     """`sourceEventSeqs` with its inclusive pairs expanded; a malformed value comes back as it is.
 
-    If any pair is present the expanded list must be strictly increasing (session format, section 4.3). A list that would
-    expand past a million numbers is left alone too: no sound event cites more than it follows.
+    If any pair is present the expanded list must be strictly increasing (session format, section 4.3). A list that
+    would expand past a million numbers is left alone too: no sound event cites more than it follows.
     """
     if type(value) is not list or not any(type(item) is list for item in value):
         return value
@@ -89,14 +89,14 @@ class Expander:
             envelope.surfaceOp is NOTHING
             and envelope.sourceEventSeqs is NOTHING
             and envelope.ignorable is NOTHING
-            and envelope.seq0 == -1
-            and envelope.time0 == -1
+            and envelope.seq0 == ABSENT
+            and envelope.time0 == ABSENT
         ):
             return Event(row.type, row.seq, row.time, data)
         extra: dict[str, Any] = {}
-        if envelope.seq0 != -1:
+        if envelope.seq0 != ABSENT:
             extra["seq0"] = envelope.seq0
-        if envelope.time0 != -1:
+        if envelope.time0 != ABSENT:
             extra["time0"] = envelope.time0
         return Event(
             row.type,

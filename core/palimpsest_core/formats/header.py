@@ -19,8 +19,8 @@ _WINDOWS_ABSOLUTE = re.compile(r"[A-Za-z]:[/\\]|\\\\")
 class HeaderPeek(msgspec.Struct, frozen=True):
     """What is known of a header.
 
-    `header` is None when the log cannot be told to be a session; then `findings` holds an `unreadable` one. `raw` is the
-    JSON object of the line when it is one. `version` is the number in the header, also when the rest is unusable.
+    `header` is None when the log cannot be told to be a session; then `findings` holds an `unreadable` one. `raw` is
+    the JSON object of the line when it is one. `version` is the number in the header, also when the rest is unusable.
     """
 
     header: Header | None

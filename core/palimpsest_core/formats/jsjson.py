@@ -1,8 +1,8 @@
 """JSON as the harness's own language reads it, where the fast parser is stricter or laxer (performance notes, B2).
 
-Unlike `json.loads`: NaN and Infinity are refused, a byte order mark is refused, invalid UTF-8 becomes U+FFFD (three for an
-encoded surrogate). As there: 1e400 is infinity, lone surrogate escapes stay, the last of repeated keys wins. Unlike both:
-a whole float within the safe integers is an int, and minus zero stays a float so that it can be told from zero.
+Unlike `json.loads`: NaN and Infinity are refused, a byte order mark is refused, invalid UTF-8 becomes U+FFFD (three for
+an encoded surrogate). As there: 1e400 is infinity, lone surrogate escapes stay, the last of repeated keys wins. Unlike
+both: a whole float within the safe integers is an int, and minus zero stays a float so that it can be told from zero.
 """
 
 from __future__ import annotations

@@ -21,7 +21,8 @@ RENAMED = {
 """Types that have another name today."""
 
 _COMPACTION = frozenset({"compaction/start", "compaction/summary", "compaction/end"})
-_WATCHED = frozenset(RENAMED) | _COMPACTION | {"tool/result", "llm/retry", "llm/retry-started"}
+WATCHED = frozenset(RENAMED) | _COMPACTION | {"tool/result", "llm/retry", "llm/retry-started"}
+"""The types of rows that `Modernizer.observe` must meet; others may be offered too."""
 _HEAD = 240
 
 
@@ -63,7 +64,7 @@ class Modernizer:
 
     def observe(self, row: StoredRow) -> None:
         """Take note of a row, and give it the name its type has today."""
-        if row.withheld or row.type not in _WATCHED:
+        if row.withheld:
             return
         stored_type = row.type
         row.type = RENAMED.get(stored_type, stored_type)
@@ -95,10 +96,10 @@ class Modernizer:
     def _observe_retry(self, row: StoredRow, data: dict[str, Any]) -> None:
         if "retryId" in data:
             return
-        place = [data.get("turn"), data.get("step")]
+        turn, step = data.get("turn"), data.get("step")
         chain = self.state.open_chain
-        if row.type == "llm/retry" and (data.get("retry") == 1 or chain[1:] != place):
-            chain = [row.seq, *place] if all(type(n) is int for n in place) else [row.seq]
+        if row.type == "llm/retry" and (data.get("retry") == 1 or chain[1:] != [turn, step]):
+            chain = [row.seq, turn, step] if type(turn) is int and type(step) is int else [row.seq]
             self.state.open_chain = chain
         self.state.retries[row.seq] = chain[0] if chain else row.seq
 

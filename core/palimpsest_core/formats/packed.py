@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from palimpsest_core.formats.jsjson import MAX_SAFE, is_safe_int
+from palimpsest_core.formats.jsjson import MAX_SAFE
 from palimpsest_core.model.event import Event
 
 TAGS = frozenset({"text-chunks", "reasoning-chunks", "tool-call-chunks"})
@@ -54,16 +54,20 @@ def member_count(packed: Packed) -> int:
     return len(packed.dt) + 1
 
 
-def times(packed: Packed, time0: int) -> list[int] | None:
-    """The time of each member, None when one leaves the safe integers."""
-    out = [time0]
+def last_time(packed: Packed, time0: int) -> int | None:
+    """The time of the last member, None when the time of any member leaves the safe integers."""
+    deltas = packed.dt
+    if not deltas:
+        return time0
+    widest = max(max(deltas), -min(deltas))
+    if abs(time0) + widest * len(deltas) <= MAX_SAFE:
+        return time0 + sum(deltas)
     now = time0
-    for delta in packed.dt:
+    for delta in deltas:
         now += delta
-        out.append(now)
-    if not (is_safe_int(min(out)) and is_safe_int(max(out)) and all(-MAX_SAFE <= d <= MAX_SAFE for d in packed.dt)):
-        return None
-    return out
+        if not -MAX_SAFE <= delta <= MAX_SAFE or not -MAX_SAFE <= now <= MAX_SAFE:
+            return None
+    return now
 
 
 def unfold(tag: str, packed: Packed, seq0: int, time0: int) -> list[Event]:

@@ -19,8 +19,9 @@ from palimpsest_core.formats.first_line import read_first_line
 from palimpsest_core.formats.generations import KNOWN_TYPES, generation
 from palimpsest_core.formats.header import HeaderPeek
 from palimpsest_core.formats.issue import Issue
-from palimpsest_core.formats.legacy import LegacyState, Modernizer
+from palimpsest_core.formats.legacy import WATCHED, LegacyState, Modernizer
 from palimpsest_core.formats.legacy_exact import ExactModernizer
+from palimpsest_core.formats.overlap import LOOK_BACK, judge
 from palimpsest_core.formats.rows import StoredRow
 from palimpsest_core.formats.rowscan import RowScanner
 from palimpsest_core.model.config import Config
@@ -49,9 +50,10 @@ class LogChanged(Exception):
 class ReadState(msgspec.Struct, frozen=True):
     """Where a later read can go on: everything before `byte_offset` is whole and was read. JSON-serialisable.
 
-    `stat` is the file's at that time (a torn tail included, which the offsets leave out). `text_offset` is the same place
-    in the decoded text, `next_line` and `next_seq` what comes next there, `rows` and `withheld` count the rows before it.
-    `proof` is a digest of the stored bytes right before `byte_offset`. The other fields carry findings and old shapes on.
+    `stat` is the file's at that time (a torn tail included, which the offsets leave out). `text_offset` is the same
+    place in the decoded text, `next_line` and `next_seq` what comes next there, `rows` and `withheld` count the rows
+    before it. `proof` is a digest of the stored bytes right before `byte_offset`. The other fields carry findings and
+    old shapes on.
     """
 
     version: int
@@ -75,8 +77,8 @@ class ReadState(msgspec.Struct, frozen=True):
 class ReadLog(msgspec.Struct, frozen=True):
     """A whole log: its readable prefix as canonical events (without closers) and all there is to say about it.
 
-    `header` is None for a file that is no session log; its findings say why. `rows` and `withheld_rows` count lines after
-    the header, `withheld_rows` being part of `rows`.
+    `header` is None for a file that is no session log; its findings say why. `rows` and `withheld_rows` count lines
+    after the header, `withheld_rows` being part of `rows`.
     """
 
     header: StoredHeader | None
@@ -90,9 +92,9 @@ class ReadLog(msgspec.Struct, frozen=True):
 class LogReader:
     """One log, read from the start or from a saved state.
 
-    The header is read at once. `state`, `rows_read`, `rows_withheld` and `findings` hold for what `batches` has yielded so
-    far. Raises OSError where the file system does, and `LogChanged` when `resume` does not fit the file any more. Close
-    it, or use it in a `with` statement. One thread at a time.
+    The header is read at once. `state`, `rows_read`, `rows_withheld` and `findings` hold for what `batches` has yielded
+    so far. Raises OSError where the file system does, and `LogChanged` when `resume` does not fit the file any more.
+    Close it, or use it in a `with` statement. One thread at a time.
     """
 
     def __init__(self, file: LogFile, *, config: Config, resume: ReadState | None = None) -> None:
@@ -185,7 +187,7 @@ class LogReader:
             had_issue = self._scanner.issue is not None
             rows = self._scanner.rows_of(chunk) if chunk.text or chunk.oversize else []
             if self._modernizer is not None:
-                for row in rows:
+                for row in [row for row in rows if row.type in WATCHED]:
                     self._modernizer.observe(row)
             if not had_issue and self._scanner.issue is not None:
                 self._look_closer(rows)
@@ -292,7 +294,23 @@ class LogReader:
         return self._result_ids.get(seq)
 
     def _look_closer(self, rows: list[StoredRow]) -> None:
-        """Tell what kind of overlap an issue is."""
+        """Tell what kind of overlap an issue is, from the accepted text before it and the rows of the second lane."""
+        issue = self._scanner.issue
+        if issue is None or issue.cause != "seq-overlap":
+            return
+        start = max(0, issue.offset - LOOK_BACK)
+        text = self._log.read_range(start, issue.offset - start)
+        before = self._claimed_events(text.split(b"\n")[1 if start else 0 : -1])
+        again = self._claimed_events([self.line_of(row) for row in rows if row.withheld])
+        issue.note = judge(before, again, issue.expected)
+
+    def _claimed_events(self, lines: list[bytes]) -> list[Event]:
+        events: list[Event] = []
+        for line in lines:
+            row = self._scanner.claimed(line, 0)
+            if row is not None:
+                events += self._expander.events(row)
+        return events
 
 
 def read_log(file: LogFile, *, config: Config, cancel: CancelToken | None = None) -> ReadLog:

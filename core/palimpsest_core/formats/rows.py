@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any
 
 import msgspec
@@ -12,31 +13,34 @@ NOTHING = msgspec.Raw(b"")
 """An envelope key that is absent."""
 
 
+ABSENT = -(1 << 62)
+"""The number of an envelope key that is absent; no log can hold it, since coordinates are safe integers."""
+
+
 class Envelope(msgspec.Struct, forbid_unknown_fields=True, gc=False):
     """The known keys of a row. Raw pieces point into the text they were read from and keep it alive."""
 
     type: str
     data: msgspec.Raw = NOTHING
-    seq: int = -1
-    time: int = -1
+    seq: int = ABSENT
+    time: int = ABSENT
     surfaceOp: msgspec.Raw = NOTHING
     sourceEventSeqs: msgspec.Raw = NOTHING
     ignorable: msgspec.Raw = NOTHING
-    seq0: int = -1
-    time0: int = -1
+    seq0: int = ABSENT
+    time0: int = ABSENT
 
 
 class StoredRow(msgspec.Struct, gc=False):
     """One line of a log after the header.
 
-    `line` counts lines of the decoded text (the header is 1); `offset` and `length` are its place there in bytes, line feed
-    included. `type` is what it claims ("row" when that cannot be told), `seq` the first sequence number it claims (-1 when
-    unknown), `count` how many events it holds (0 when withheld), `time` the time of its first event (epoch ms).
-    `provisional`: from a torn or damaged place, so a later read of a grown log may tell otherwise.
-    `problem` says in a word why a row is withheld ("after" when only because of an earlier one); `fault` what is wrong with
-    the envelope of a row that is shown nevertheless.
-    `envelope` or `value` hold what was read; use `LogReader.expand` and `LogReader.line_of`. Do not keep rows: they keep
-    their text alive.
+    `line` counts lines of the decoded text (the header is 1); `offset` and `length` are its place there in bytes, line
+    feed included. `type` is what it claims ("row" when that cannot be told), `seq` the first sequence number it claims
+    (-1 when unknown), `count` how many events it holds (0 when withheld), `time` the time of its first event (epoch
+    ms). `provisional`: from a torn or damaged place, so a later read of a grown log may tell otherwise. `problem` says
+    in a word why a row is withheld ("after" when only because of an earlier one); `fault` what is wrong with the
+    envelope of a row that is shown nevertheless. `envelope` or `value` hold what was read; use `LogReader.expand` and
+    `LogReader.line_of`. Do not keep rows: they keep their text alive.
     """
 
     type: str
@@ -59,19 +63,20 @@ _decode_lines = msgspec.json.Decoder(Envelope).decode_lines
 _decode_line = msgspec.json.Decoder(Envelope).decode
 
 
-def scan_lines(text: bytes) -> list[Envelope] | None:
+def scan_lines(text: bytes, lines: list[bytes]) -> list[Envelope] | None:
     """The envelopes of whole lines, one each, or None when some line needs the slow path.
 
-    Each line must begin with a brace and end with one: then lines and objects cannot be out of step.
+    `lines` is the same text split. Each line must begin with a brace and end with one: then lines and objects cannot be
+    out of step.
     """
-    count = text.count(b"\n")
-    if text.count(b"\n{") + 1 != count or text.count(b"}\n") != count or text[:1] != b"{" or b":-0" in text:
-        return None
     try:
         envelopes: list[Envelope] = _decode_lines(text)
     except (msgspec.MsgspecError, RecursionError):
         return None
-    return envelopes if len(envelopes) == count else None
+    odd = [line for line in lines if not (line.startswith(b"{") and line.endswith(b"}"))]
+    if odd or len(envelopes) != len(lines):
+        return None
+    return envelopes
 
 
 def scan_line(line: bytes) -> Envelope | dict[str, Any]:
@@ -80,10 +85,8 @@ def scan_line(line: bytes) -> Envelope | dict[str, Any]:
     A line that is JSON but no object is `BadJson` with the cause "null" or "not-object".
     """
     if b":-0" not in line:
-        try:
+        with suppress(msgspec.MsgspecError, RecursionError):
             return _decode_line(line)
-        except (msgspec.MsgspecError, RecursionError):
-            pass
     value = loads(line)
     if not isinstance(value, dict):
         raise BadJson("The line is no object.", "null" if value is None else "not-object")

@@ -6,9 +6,9 @@ from typing import Any
 
 from palimpsest_core.formats.generation import Generation
 from palimpsest_core.formats.issue import Issue
-from palimpsest_core.formats.jsjson import BadJson, is_safe_int
-from palimpsest_core.formats.packed import TAGS, member_count, parse_packed, times
-from palimpsest_core.formats.rows import NOTHING, Envelope, StoredRow, scan_line, scan_lines
+from palimpsest_core.formats.jsjson import MAX_SAFE, BadJson, is_safe_int
+from palimpsest_core.formats.packed import TAGS, last_time, member_count, parse_packed
+from palimpsest_core.formats.rows import ABSENT, NOTHING, Envelope, StoredRow, scan_line, scan_lines
 from palimpsest_core.storage.lines import TextChunk, Trust
 
 _TURN_END = "turn/end"
@@ -17,9 +17,9 @@ _TURN_END = "turn/end"
 class RowScanner:
     """Goes through a log's rows in order.
 
-    `next_line`, `next_seq`, `last_time` and `issue` are where it stands; set them to go on from a saved place. `required`
-    maps each type that is not marked as skippable and that `known` does not hold to its first and last seq and count.
-    `is_zstd` tells whether a defect of a row lies in a complete frame.
+    `next_line`, `next_seq`, `last_time` and `issue` are where it stands; set them to go on from a saved place.
+    `required` maps each type that is not marked as skippable and that `known` does not hold to its first and last seq
+    and count. `is_zstd` tells whether a defect of a row lies in a complete frame.
     """
 
     def __init__(self, rules: Generation, known: frozenset[str], is_zstd: bool) -> None:
@@ -47,36 +47,56 @@ class RowScanner:
             self.issue = Issue("damage", self.next_line, chunk.offset, self.next_seq, -1, whole=True)
         lines = chunk.text.split(b"\n")
         lines.pop()
-        envelopes = scan_lines(chunk.text)
+        envelopes = scan_lines(chunk.text, lines)
         rows: list[StoredRow] = []
-        offset = chunk.offset
-        known = self.known
-        for index, line in enumerate(lines):
-            length = len(line) + 1
+        if envelopes is not None and self.issue is None:
+            self._usual(lines, envelopes, chunk.offset, provisional, rows)
+        done = len(rows)
+        offset = rows[-1].offset + rows[-1].length if rows else chunk.offset
+        for index in range(done, len(lines)):
+            line = lines[index]
             envelope = envelopes[index] if envelopes is not None else None
-            if (
-                envelope is not None
-                and envelope.seq == self.next_seq
-                and envelope.time >= 0
-                and envelope.data is not NOTHING
-                and envelope.type in known
-                and envelope.seq0 == -1
-                and envelope.time0 == -1
-                and self.issue is None
-            ):
-                # The usual case, kept short: a sound row in its place.
-                row = StoredRow(envelope.type, envelope.seq, envelope.time, 1, self.next_line, offset, length)
-                row.envelope = envelope
-                row.provisional = provisional
-                self.next_seq += 1
-                self.last_time = envelope.time
-            else:
-                row = self._careful(line, envelope, offset, length, chunk.trust)
+            row = self._careful(line, envelope, offset, len(line) + 1, chunk.trust)
             rows.append(row)
             self.next_line += 1
-            offset += length
+            offset += row.length
         self.rows += len(rows)
         return rows
+
+    def _usual(
+        self, lines: list[bytes], envelopes: list[Envelope], offset: int, provisional: bool, rows: list[StoredRow]
+    ) -> None:
+        """Sound rows in their places, up to the first that asks for a closer look. Short for speed: 1.1 us a row."""
+        known = self.known
+        packed_tags = TAGS if self.rules.packed else frozenset[str]()
+        next_seq, next_line, last = self.next_seq, self.next_line, self.last_time
+        for envelope, line in zip(envelopes, lines, strict=True):
+            kind, seq, time, length = envelope.type, envelope.seq, envelope.time, len(line) + 1
+            if (
+                seq == next_seq
+                and 0 < time <= MAX_SAFE
+                and kind in known
+                and envelope.data is not NOTHING
+                and envelope.seq0 == ABSENT
+                and envelope.time0 == ABSENT
+            ):
+                rows.append(
+                    StoredRow(kind, seq, time, 1, next_line, offset, length, False, provisional, "", "", envelope)
+                )
+                next_seq += 1
+                last = time
+            elif kind in packed_tags and envelope.seq0 == next_seq and envelope.time0 > 0:
+                row = StoredRow(kind, seq, 0, 0, next_line, offset, length, False, provisional, "", "", envelope)
+                if self._read_packed(row, next_seq):
+                    break
+                rows.append(row)
+                next_seq += row.count
+                last = self.last_time
+            else:
+                break
+            next_line += 1
+            offset += length
+        self.next_seq, self.next_line, self.last_time = next_seq, next_line, last
 
     def single(self, line: bytes, offset: int, seq: int) -> StoredRow | None:
         """One row that was accepted before, read again by itself; None unless it begins with `seq`."""
@@ -84,6 +104,14 @@ class RowScanner:
         other.next_seq = seq
         row = other._careful(line.removesuffix(b"\n"), None, offset, len(line), Trust.WHOLE)
         return None if row.withheld else row
+
+    def claimed(self, line: bytes, offset: int) -> StoredRow | None:
+        """A row as it stands, wherever it claims to stand: what a withheld one says. None when it says nothing sound."""
+        other = RowScanner(self.rules, self.known, self.is_zstd)
+        row = other._careful(line.removesuffix(b"\n"), None, offset, len(line), Trust.WHOLE)
+        if row.seq < 0 or row.problem not in ("", "seq-gap", "seq-overlap"):
+            return None
+        return self.single(line, offset, row.seq)
 
     def _defective(self, offset: int, length: int, problem: str, trust: Trust) -> StoredRow:
         """The row of something that is no whole line."""
@@ -114,6 +142,8 @@ class RowScanner:
     def _careful(self, line: bytes, envelope: Envelope | None, offset: int, length: int, trust: Trust) -> StoredRow:
         value: Any = None
         cause = ""
+        if envelope is not None and envelope.time == 0 and b"-0" in line:
+            envelope = None  # the fast parser cannot tell minus zero from zero
         if envelope is None:
             try:
                 found = scan_line(line)
@@ -159,8 +189,8 @@ class RowScanner:
         envelope, value = row.envelope, row.value
         if envelope is not None:
             kind: Any = envelope.type
-            seq: Any = envelope.seq if envelope.seq != -1 else None
-            when: Any = envelope.time if envelope.time != -1 else None
+            seq: Any = envelope.seq
+            when: Any = envelope.time
         else:
             kind, seq, when = value.get("type"), value.get("seq"), value.get("time")
         if not isinstance(kind, str):
@@ -168,7 +198,7 @@ class RowScanner:
             return "bad-type" if row.seq == self.next_seq else "bad-row"
         row.type = kind
         if kind in TAGS and self.rules.packed:
-            return self._read_packed(row)
+            return self._read_packed(row, self.next_seq)
         if not is_safe_int(seq, 0):
             return "bad-row"
         row.seq = seq
@@ -197,13 +227,16 @@ class RowScanner:
                 self._note_unknown(kind, seq, skippable)
         return ""
 
-    def _read_packed(self, row: StoredRow) -> str:
+    def _read_packed(self, row: StoredRow, expected: int) -> str:
         envelope, value = row.envelope, row.value
         if envelope is not None:
             seq0, time0 = envelope.seq0, envelope.time0
-            extra = envelope.seq != -1 or envelope.time != -1
-            extra = extra or any(
-                raw is not NOTHING for raw in (envelope.surfaceOp, envelope.sourceEventSeqs, envelope.ignorable)
+            extra = (
+                envelope.seq != ABSENT
+                or envelope.time != ABSENT
+                or envelope.surfaceOp is not NOTHING
+                or envelope.sourceEventSeqs is not NOTHING
+                or envelope.ignorable is not NOTHING
             )
             packed = parse_packed(row.type, envelope.data)
         else:
@@ -213,13 +246,16 @@ class RowScanner:
             packed = parse_packed(row.type, data) if isinstance(data, dict) else None
         if is_safe_int(seq0, 0):
             row.seq = seq0
-        if packed is None or extra or row.seq < 0 or not is_safe_int(time0) or times(packed, time0) is None:
+        if packed is None or extra or row.seq < 0 or not is_safe_int(time0):
+            return "bad-packed"
+        end = last_time(packed, time0)
+        if end is None:
             return "bad-packed"
         row.packed = packed
         row.time = time0
         row.count = member_count(packed)
-        if row.seq != self.next_seq:
-            return "seq-gap" if row.seq > self.next_seq else "seq-overlap"
+        if row.seq != expected:
+            return "seq-gap" if row.seq > expected else "seq-overlap"
         if self.issue is None:
-            self.last_time = time0 + sum(packed.dt)
+            self.last_time = end
         return ""

@@ -1,7 +1,8 @@
 """What the reference refuses: one table from findings to its four outcomes, and its listing of a root.
 
-Tolerant reading never looks here. Strict reading knows generation 0 alone, by file name, and one encoding for each root.
-Faults of content (message shapes, surface rules, unknown types) are judged by `log.validate`, after the physical ones.
+Tolerant reading never looks here. Strict reading knows generation 0 alone, by file name, and one encoding for each
+root. Faults of content (message shapes, surface rules, unknown types) are judged by `log.validate`, after the physical
+ones.
 """
 
 from __future__ import annotations

@@ -1,12 +1,14 @@
 """Zstandard frames: where they begin and end, found without decoding them; and bounded decoding of one frame.
 
-Only frame and block headers are looked at (RFC 8878, sections 3.1.1 and 3.1.2), so a scan costs a few per cent of a decode.
+Only frame and block headers are looked at (RFC 8878, sections 3.1.1 and 3.1.2), so a scan costs a few per cent of a
+decode.
 """
 
 from __future__ import annotations
 
 import contextlib
 import os
+import threading
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
@@ -37,9 +39,10 @@ ReadAt = Callable[[int, int], bytes]
 class Frame(NamedTuple):
     """One frame of a file. `length` counts stored bytes, header and checksum included; for a torn frame, what is there.
 
-    `bound` is the most it can decode to (or claims to, if that is more), `window` what decoding needs in memory (bytes). `fault` is "" for a frame that
-    is whole, "torn" for one cut by the end of the file, "bad-magic", "reserved" (a reserved bit or block type) or
-    "dictionary" for one that cannot be followed: then `length` is all that is left of the file.
+    `bound` is the most it can decode to (or claims to, if that is more), `window` what decoding needs in memory
+    (bytes). `fault` is "" for a frame that is whole, "torn" for one cut by the end of the file, "bad-magic", "reserved"
+    (a reserved bit or block type) or "dictionary" for one that cannot be followed: then `length` is all that is left of
+    the file.
     """
 
     offset: int
@@ -221,27 +224,46 @@ def _scan_one(buffer: _Buffer, offset: int) -> Frame | None:
     return Frame(offset, place - offset, max(bound, claimed), window, checksum, False, "")
 
 
-class FrameDecoder:
-    """Decodes single frames in bounded pieces. One per thread.
+class _Decompressors(threading.local):
+    """One decompressor for each thread and window limit: making one costs more than decoding a small frame."""
 
-    `window_max` is the largest window (bytes) that will be allocated for a frame.
+    def __init__(self) -> None:
+        self.by_window: dict[int, zstandard.ZstdDecompressor] = {}
+
+    def of(self, window_max: int) -> zstandard.ZstdDecompressor:
+        found = self.by_window.get(window_max)
+        if found is None:
+            found = self.by_window[window_max] = _decompressor(window_max)
+        return found
+
+
+_DECOMPRESSORS = _Decompressors()
+
+
+def _decompressor(window_max: int) -> zstandard.ZstdDecompressor:
+    return zstandard.ZstdDecompressor(max_window_size=max(window_max, 1 << 10))
+
+
+class FrameDecoder:
+    """Decodes frames in bounded pieces; `window_max` is the largest window (bytes) that will be allocated for one.
+
+    Any thread may use it.
     """
 
     def __init__(self, window_max: int) -> None:
         self.window_max = window_max
-        self._decoder = zstandard.ZstdDecompressor(max_window_size=max(window_max, 1 << 10))
-        self._whole = self._decoder.decompress
 
     def whole(self, data: bytes, frame: Frame) -> bytes:
         """The text of a small whole frame in one go. Raises `zstandard.ZstdError` when it does not decode."""
+        decompress = _DECOMPRESSORS.of(self.window_max).decompress
         try:
-            return self._whole(data, max_output_size=min(frame.bound, 8 * frame.length + 512) or 1)
+            return decompress(data, max_output_size=min(frame.bound, 8 * frame.length + 512) or 1)
         except zstandard.ZstdError:
-            return self._whole(data, max_output_size=frame.bound or 1)
+            return decompress(data, max_output_size=frame.bound or 1)
 
     def run(self, data: bytes) -> bytes | None:
         """The text of a run of frames, None when it is longer than a megabyte. Raises `zstandard.ZstdError`."""
-        with self._decoder.stream_reader(data, read_across_frames=True) as reader:
+        with _DECOMPRESSORS.of(self.window_max).stream_reader(data, read_across_frames=True) as reader:
             text = reader.read(_WHOLE_FRAME)
             return text if len(text) < _WHOLE_FRAME else None
 
@@ -251,7 +273,9 @@ class FrameDecoder:
         Raises `zstandard.ZstdError` where decoding fails; what was yielded before is good as far as is known.
         """
         source = _Range(read_at, frame.offset, frame.length)
-        with self._decoder.stream_reader(source, read_size=64 << 10, read_across_frames=False) as reader:  # type: ignore[arg-type]
+        # A decompressor of its own: readers that share one must not be interleaved.
+        decoder = _decompressor(self.window_max)
+        with decoder.stream_reader(source, read_size=64 << 10, read_across_frames=False) as reader:  # type: ignore[arg-type]
             while True:
                 data = reader.read(piece)
                 if not data:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import stat as statmod
-from collections.abc import Iterator
+from functools import lru_cache
 from typing import NamedTuple
 
 import msgspec
@@ -75,6 +75,7 @@ def log_file_name(generation: int, encoding: str) -> str:
     return f"session{version}.jsonl" + (".zstd" if encoding == ZSTD else "")
 
 
+@lru_cache(maxsize=64)
 def parse_log_name(name: str) -> tuple[int, str] | None:
     """`(generation, encoding)` of a canonical log name, None for every other name (full match, case-sensitive)."""
     match = _LOG_NAME.fullmatch(name)
@@ -159,21 +160,20 @@ class Discovery(NamedTuple):
     missing: bool = False
 
 
-def _entries(path: str, strays: list[Stray]) -> Iterator[os.DirEntry[str]]:
-    """The entries of a folder, real ones before links, so that a link never hides the thing itself."""
+def _scandir(path: str, strays: list[Stray]) -> list[os.DirEntry[str]]:
+    """The entries of a folder; one that cannot be read becomes a stray."""
     try:
         with os.scandir(path) as found:
-            entries = list(found)
+            return list(found)
     except OSError as error:
         strays.append(Stray("unreadable", path, error.strerror or str(error)))
-        return
-    links = []
-    for entry in entries:
-        if entry.is_symlink():
-            links.append(entry)
-        else:
-            yield entry
-    yield from links
+        return []
+
+
+def _reals_first(entries: list[os.DirEntry[str]]) -> list[os.DirEntry[str]]:
+    """Links after all others, so that a link never hides the thing itself."""
+    links = [entry for entry in entries if entry.is_symlink()]
+    return [entry for entry in entries if not entry.is_symlink()] + links if links else entries
 
 
 class _Walk:
@@ -205,7 +205,7 @@ class _Walk:
     def root(self, path: str) -> None:
         result = os.stat(path)
         self._seen.add((result.st_dev, result.st_ino))
-        for entry in _entries(path, self.strays):
+        for entry in _reals_first(_scandir(path, self.strays)):
             if self.first_visit(entry, result.st_dev):
                 self.project(entry)
             elif _LOG_LIKE.fullmatch(entry.name) and entry.is_file():
@@ -217,16 +217,16 @@ class _Walk:
         except OSError as error:
             self.strays.append(Stray("unreadable", project.path, error.strerror or str(error)))
             return
-        for entry in _entries(project.path, self.strays):
-            check(self._cancel)
+        for entry in _reals_first(_scandir(project.path, self.strays)):
             if self.first_visit(entry, device):
+                check(self._cancel)
                 self.session(project.name, entry)
             elif _LOG_LIKE.fullmatch(entry.name) and entry.is_file():
                 self.strays.append(Stray("legacy-layout", entry.path))
 
     def session(self, project: str, folder: os.DirEntry[str]) -> None:
         self.folders += 1
-        for entry in _entries(folder.path, self.strays):
+        for entry in _scandir(folder.path, self.strays):
             name = entry.name
             if not name.startswith("session."):
                 continue
@@ -240,10 +240,10 @@ class _Walk:
             except OSError as error:
                 self.strays.append(Stray("unreadable", entry.path, error.strerror or str(error)))
                 continue
-            if not statmod.S_ISREG(result.st_mode):
+            if statmod.S_ISREG(result.st_mode):
+                self.files.append(LogFile(entry.path, project, folder.name, named[0], named[1], Stat.of(result)))
+            else:
                 self.strays.append(Stray("not-a-file", entry.path))
-                continue
-            self.files.append(LogFile(entry.path, project, folder.name, named[0], named[1], Stat.of(result)))
 
 
 def discover(root: str | os.PathLike[str], cancel: CancelToken | None = None) -> Discovery:

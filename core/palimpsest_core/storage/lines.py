@@ -34,9 +34,9 @@ class Piece(NamedTuple):
 class TextChunk(NamedTuple):
     """Some whole lines, each with its line feed, from text offset `offset` on.
 
-    `cut`: the text is one line without line feed. `oversize`: the length of one line (line feed included) that is longer
-    than allowed and was skipped; `text` is empty then. `commit`: the stored offset at which reading can go on after this
-    chunk another time, else -1.
+    `cut`: the text is one line without line feed. `oversize`: the length of one line (line feed included) that is
+    longer than allowed and was skipped; `text` is empty then. `commit`: the stored offset at which reading can go on
+    after this chunk another time, else -1.
     """
 
     offset: int
@@ -125,8 +125,8 @@ def split_lines(
     """Chunks of whole lines, in order, without gaps.
 
     `text_offset` is where the first piece stands in the text; `shift` what turns text offsets into stored ones where
-    text is stored as it is (`any_line_commits`). A line longer than `row_max` bytes is skipped and reported as oversize.
-    The last line, when it has no line feed, comes as a `cut` chunk.
+    text is stored as it is (`any_line_commits`). A line longer than `row_max` bytes is skipped and reported as
+    oversize. The last line, when it has no line feed, comes as a `cut` chunk.
     """
     splitter = _Splitter(text_offset, row_max, any_line_commits, shift)
     for piece in pieces:

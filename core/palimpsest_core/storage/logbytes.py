@@ -1,6 +1,7 @@
 """The text of one log, whatever its encoding: streamed in whole lines, and read again at any place.
 
-Nothing here is ever opened for writing. Memory does not grow with a log, except for a few numbers for each 64 KB of text.
+Nothing here is ever opened for writing. Memory does not grow with a log, except for a few numbers for each 64 KB of
+text.
 """
 
 from __future__ import annotations
@@ -25,8 +26,8 @@ _TORN = "torn"
 
 
 class ByteFault(NamedTuple):
-    """A defect of the stored bytes: a short cause, where it is in the file, how many stored bytes it concerns, and where
-    the decoded text stood.
+    """A defect of the stored bytes: a short cause, where it is in the file, how many stored bytes it concerns, and
+    where the decoded text stood.
 
     Causes: "torn-frame", "torn-line", "checksum", "undecodable", "bad-magic", "reserved", "dictionary", "skippable",
     "unended-frame" (the last whole frame does not end in a line feed), "window".
@@ -41,8 +42,8 @@ class ByteFault(NamedTuple):
 class FirstLine(NamedTuple):
     """The first line of a log, line feed included when it is there; None when it cannot be had.
 
-    `cause` is "" when it is as it should be; else "empty", "more" (its frame holds more than it), "too-long", "other", or
-    the cause of a fault of its frame.
+    `cause` is "" when it is as it should be; else "empty", "more" (its frame holds more than it), "too-long", "other",
+    or the cause of a fault of its frame.
     """
 
     line: bytes | None

@@ -43,7 +43,7 @@ class Segments:
             self._spool = None
 
     def begin(self, byte_offset: int, text_offset: int) -> None:
-        """Reading starts at this place: what was known from there on is forgotten, and all of it if a hole would be left."""
+        """Reading starts at this place: forget what was known from there on, and everything if a hole would be left."""
         keep = bisect_right(self._text_end, text_offset)
         if keep and (self._text_end[keep - 1], self._byte_end[keep - 1]) != (text_offset, byte_offset):
             keep = 0

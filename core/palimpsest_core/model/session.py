@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+from palimpsest_core.base.errors import SessionQueryError
 from palimpsest_core.model.event import EventRecord
 from palimpsest_core.model.finding import Finding
 from palimpsest_core.model.header import Header
@@ -123,6 +124,24 @@ class TitleSnapshot(Record, frozen=True):
     title: Title | None = None
 
 
+class SettledTitle(msgspec.Struct, frozen=True):
+    """One result of `read_title_snapshots`: `value`, or the `reason` why this session's title cannot be read.
+
+    `session_id` is the id as it was asked for.
+    """
+
+    session_id: Any
+    value: TitleSnapshot | None = None
+    reason: SessionQueryError | None = None
+
+    def as_json(self) -> dict[str, Any]:
+        """`{sessionId, status: "fulfilled", value}` or `{sessionId, status: "rejected", reason: {code, message}}`."""
+        if self.reason is not None:
+            reason = {"code": self.reason.code.value, "message": self.reason.message}
+            return {"sessionId": self.session_id, "status": "rejected", "reason": reason}
+        return {"sessionId": self.session_id, "status": "fulfilled", "value": to_json(self.value)}
+
+
 class Speaker(StrEnum):
     """Who speaks in a message: only `user` is a human prompt (spec: session format, section 7.3)."""
 
@@ -152,7 +171,8 @@ class SessionSummary(Record, frozen=True):
     """One row of the app's list and of `ls`: everything known without reading the log again.
 
     Sizes are stored bytes; times epoch milliseconds. `title` is the title in force, or the first human prompt, or None;
-    counts are None until the log has been read (`indexed` False). `reason` says why a session cannot be read.
+    `first_prompt` is that prompt, shortened, whatever the title. Counts are None until the log has been read (`indexed`
+    False). `reason` says why a session cannot be read.
     """
 
     id: str
@@ -179,6 +199,7 @@ class SessionSummary(Record, frozen=True):
     indexed: bool = False
     live: bool = False
     generations: list[int] | None = None
+    first_prompt: str | None = None
 
 
 __all__ = [
@@ -190,6 +211,7 @@ __all__ = [
     "SessionState",
     "SessionSummary",
     "SessionTrace",
+    "SettledTitle",
     "Speaker",
     "SurfaceSnapshot",
     "Title",

@@ -16,6 +16,7 @@ import msgspec
 from palimpsest_core.base.casefold import literal_pattern
 from palimpsest_core.base.errors import ErrorCode, SessionQueryError
 from palimpsest_core.model.event import Surface
+from palimpsest_core.model.jsonable import NULL
 from palimpsest_core.model.session import SessionRecord
 
 
@@ -155,9 +156,15 @@ def _session_test(clause: Clause) -> Callable[[SessionRecord], bool]:
     if clause.kind == "cwd":
         return lambda record: record.header.cwd in values
     if clause.kind == "parent":
-        return lambda record: record.header.parent_session in values
+        return lambda record: _parent(record) in clause.values
     live, persisted = "live" in values, "persisted" in values
     return lambda record: (live and record.live) or (persisted and record.persisted)
+
+
+def _parent(record: SessionRecord) -> Any:
+    """The parent as filters compare it; one that is stored as null counts as none."""
+    parent: Any = record.header.parent_session
+    return None if parent is NULL else parent
 
 
 def _limits(clause: Range) -> tuple[int | float, int | float]:

@@ -9,11 +9,10 @@ from __future__ import annotations
 from array import array
 from collections.abc import Iterable
 from copy import copy
-from itertools import repeat
+from itertools import accumulate, repeat
 from typing import Any, Final
 
 from palimpsest_core.formats.events import expand_sources
-from palimpsest_core.formats.packed import times as packed_times
 from palimpsest_core.formats.reader import LogReader
 from palimpsest_core.formats.rows import NOTHING, StoredRow, payload
 from palimpsest_core.log.lineage import CutFinder
@@ -139,7 +138,7 @@ class Loader:
         columns.members.extend(range(count))
         columns.type_ids.extend(repeat(self.table.intern_type(_CHUNK_TYPE), count))
         columns.seqs.extend(range(row.seq, row.seq + count))
-        columns.times.extend(packed_times(row.packed, row.time) or repeat(row.time, count))
+        columns.times.extend(accumulate(row.packed.dt, initial=row.time))
         columns.surfaces.extend(repeat(0, count))
         columns.flags.extend(repeat(int(Flag.CHUNK), count))
         self.accepted += count

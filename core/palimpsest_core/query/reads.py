@@ -9,10 +9,11 @@ import msgspec
 
 from palimpsest_core.base.cancel import CancelToken, check
 from palimpsest_core.base.errors import ErrorCode, SessionQueryError
+from palimpsest_core.base.jsjson import NotPlainJson, plain_copy
 from palimpsest_core.log.loose import documents
 from palimpsest_core.log.surface import SurfaceFold, fold_events
 from palimpsest_core.log.text import Registry
-from palimpsest_core.log.titles import TitleFold
+from palimpsest_core.log.titles import TitleFold, title_fault
 from palimpsest_core.model.event import Event, EventDocument, EventRecord, EventTrace, EventWindow, event_json
 from palimpsest_core.model.finding import Finding
 from palimpsest_core.model.header import Header
@@ -25,6 +26,7 @@ class Observed(msgspec.Struct, frozen=True):
     """One session as a source showed it: its header and the events of the balanced view, seqs dense from 0.
 
     `shared` marks events that belong to somebody else (a live session), whose payloads must be copied on the way out.
+    `strict`: a stored log read as the reference reads it.
     """
 
     header: Header
@@ -32,6 +34,7 @@ class Observed(msgspec.Struct, frozen=True):
     generation: int = 0
     findings: Sequence[Finding] = ()
     shared: bool = False
+    strict: bool = False
 
     def fold(self) -> SurfaceFold:
         """The surface after the last event."""
@@ -84,8 +87,21 @@ def find_event(seen: Observed, seq: Any) -> Event:
 
 
 def session_log(seen: Observed) -> SessionLog:
-    """Header and all events."""
-    return SessionLog(session=seen.header, events=[seen.as_json(event) for event in seen.events])
+    """Header and all events.
+
+    Read strictly, a log with a number that JSON does not have (1e400, -0) is `CORRUPT_SESSION` here, and only here.
+    """
+    events = [seen.as_json(event) for event in seen.events]
+    if seen.strict:
+        for event in events:
+            try:
+                plain_copy(event)
+            except NotPlainJson as cause:
+                raise SessionQueryError(
+                    ErrorCode.CORRUPT_SESSION,
+                    f'Event {event["seq"]} of session "{seen.header.id}" is not plain: {cause}.',
+                ) from cause
+    return SessionLog(session=seen.header, events=events)
 
 
 def event_record(seen: Observed, fold: SurfaceFold, event: Event) -> EventRecord:
@@ -196,12 +212,29 @@ def event_trace(seen: Observed, seq: Any, cancel: CancelToken | None = None) -> 
     )
 
 
+def distinct(values: Any) -> list[Any]:
+    """Values in the order in which they come first, each once; JSON values of any kind, nothing for None."""
+    seen: list[Any] = []
+    known: set[tuple[type, Any]] = set()
+    for value in values if values is not None else ():
+        if isinstance(value, (str, int, float, bool, type(None))):
+            key = (type(value), value)
+            if key in known:
+                continue
+            known.add(key)
+        seen.append(value)
+    return seen
+
+
 def title_in_force(seen: Observed) -> Title | None:
-    """The last title of the log, if it has one."""
+    """The last title of the log, if it has one; read strictly, one that the reference refuses is `CORRUPT_SESSION`."""
     fold = TitleFold()
     for event in seen.events:
         fold.push(event)
     title = fold.title
+    fault = title_fault(seen.events[title.event_seq]) if title is not None and seen.strict else None
+    if fault is not None:
+        raise SessionQueryError(ErrorCode.CORRUPT_SESSION, fault)
     if title is None or not seen.shared:
         return title
     return msgspec.structs.replace(title, message_seqs=detached(title.message_seqs), source=detached(title.source))

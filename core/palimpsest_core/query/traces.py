@@ -35,10 +35,11 @@ def ascend(by_id: Mapping[str, SessionRecord], target: SessionRecord, cancel: Ca
     parent_id = target.header.parent_session
     while parent_id is not None:
         check(cancel)
-        if parent_id in passed:
+        if isinstance(parent_id, str) and parent_id in passed:
             way.cycle_at = parent_id
             break
-        parent = by_id.get(parent_id)
+        # Strict listings show a parent as it is stored, which may be anything.
+        parent = by_id.get(parent_id) if isinstance(parent_id, str) else None
         if parent is None:
             way.unresolved_parent_id = parent_id
             break
@@ -52,7 +53,7 @@ def children_of(records: Iterable[SessionRecord]) -> dict[str, list[SessionRecor
     """Each parent id with its children by creation time, then id."""
     families: dict[str, list[SessionRecord]] = {}
     for record in records:
-        if record.header.parent_session is not None:
+        if isinstance(record.header.parent_session, str):
             families.setdefault(record.header.parent_session, []).append(record)
     return {
         parent: sort_by_creation(

@@ -1,0 +1,222 @@
+"""The engine: opens a corpus and hands out reads, searches, traces and exports; no logic of its own.
+
+All calls are synchronous, thread-safe and cancellable; every value returned is detached. Failures are
+`SessionQueryError`. Names are the snake_case of the contract's.
+"""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+from palimpsest_core.base.cancel import CancelToken, check
+from palimpsest_core.base.errors import ErrorCode, SessionQueryError
+from palimpsest_core.live.store import SessionStore
+from palimpsest_core.log.text import registry_for
+from palimpsest_core.model.config import Config
+from palimpsest_core.model.event import EventDocument, EventRecord, EventTrace, EventWindow
+from palimpsest_core.model.header import Header
+from palimpsest_core.model.search import EventPage, Filter, SessionPage
+from palimpsest_core.model.session import (
+    SessionLog,
+    SessionRecord,
+    SessionTrace,
+    SettledTitle,
+    SurfaceSnapshot,
+    Title,
+    TitleSnapshot,
+)
+from palimpsest_core.query import reads, traces
+from palimpsest_core.query.corpus import Corpus
+from palimpsest_core.query.durable import DurableSource
+from palimpsest_core.query.filters import parse_event_filters, parse_session_filters, session_matcher
+from palimpsest_core.sync.service import SearchService, default_index_path
+
+
+class Engine:
+    """Reads, searches and traces over the logs below `root` and the live sessions of `store`.
+
+    `root` None: no stored sessions. `mounted` False: the stored ones are away until `mount`. Close it, or use it in a
+    `with` statement.
+    """
+
+    def __init__(
+        self,
+        root: Path | None,
+        *,
+        index: Path | str | None = None,
+        config: Config | None = None,
+        store: SessionStore | None = None,
+        mounted: bool = True,
+    ) -> None:
+        self.root = root
+        self.index = index
+        self.config = config if config is not None else Config()
+        self.store = store
+        self._registry = registry_for(self.config.extractors)
+        self._durable = DurableSource(root, self.config) if root is not None else None
+        self._corpus = Corpus(self._durable if mounted else None, store)
+        own_path = index is None and root is not None
+        path = default_index_path(root) if own_path and root is not None else index or ":memory:"
+        self._search = SearchService(self._corpus, root, index=str(path), config=self.config, own_path=own_path)
+
+    def __enter__(self) -> Engine:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Give back what is held. Twice is fine."""
+        self._search.close()
+
+    # Sources --------------------------------------------------------------------------------------------------------
+
+    @property
+    def mounted(self) -> bool:
+        """Whether the stored sessions are there."""
+        return self._corpus.durable is not None
+
+    def mount(self) -> None:
+        """Bring the stored sessions back."""
+        self._corpus.durable = self._durable
+        self._search.set_mounted(self._durable is not None)
+
+    def unmount(self) -> None:
+        """Take the stored sessions away; live ones stay."""
+        self._corpus.durable = None
+        self._search.set_mounted(False)
+
+    # Sessions -------------------------------------------------------------------------------------------------------
+
+    def list_sessions(self, cancel: CancelToken | None = None) -> list[SessionRecord]:
+        """Every session, newest first; only headers are read."""
+        return self._corpus.records(cancel)
+
+    def filter_sessions(self, filters: Any, cancel: CancelToken | None = None) -> list[SessionRecord]:
+        """The sessions that pass every filter, in the order of `list_sessions`. Raises `INVALID_FILTER`."""
+        passes = session_matcher(parse_session_filters(filters))
+        return [record for record in self._corpus.records(cancel) if passes(record)]
+
+    def trace_session(self, session_id: Any, cancel: CancelToken | None = None) -> SessionTrace:
+        """Ancestors and descendants of a session. Raises `SESSION_NOT_FOUND`, `INVALID_LINEAGE`."""
+        return traces.trace_session(self._corpus.records(cancel), session_id, cancel)
+
+    # One session ----------------------------------------------------------------------------------------------------
+
+    def read_session(
+        self, session_id: Any, cancel: CancelToken | None = None, *, generation: int | None = None
+    ) -> SessionLog:
+        """Header and all events of the balanced view."""
+        return reads.session_log(self._observe(session_id, cancel, generation))
+
+    def header_of(self, session_id: Any, cancel: CancelToken | None = None) -> Header:
+        """The header of a session whose log can be read."""
+        return self._observe(session_id, cancel, None).header
+
+    def list_events(
+        self, session_id: Any, cancel: CancelToken | None = None, *, generation: int | None = None
+    ) -> list[EventRecord]:
+        """Every event with its surface, ascending."""
+        return reads.event_records(self._observe(session_id, cancel, generation), cancel)
+
+    def filter_events(
+        self, session_id: Any, filters: Any, cancel: CancelToken | None = None, *, generation: int | None = None
+    ) -> list[EventDocument]:
+        """The documents that pass every filter, ascending. Raises `INVALID_FILTER`."""
+        clauses = parse_event_filters(filters)
+        return reads.event_documents(self._observe(session_id, cancel, generation), clauses, self._registry, cancel)
+
+    def read_surface(
+        self, session_id: Any, cancel: CancelToken | None = None, *, generation: int | None = None
+    ) -> SurfaceSnapshot:
+        """The current surface in model order."""
+        return reads.surface_snapshot(self._observe(session_id, cancel, generation))
+
+    def read_event(
+        self,
+        session_id: Any,
+        seq: Any,
+        before: Any = 0,
+        after: Any = 0,
+        cancel: CancelToken | None = None,
+        *,
+        generation: int | None = None,
+    ) -> EventWindow:
+        """An event and its neighbours. Raises `INVALID_WINDOW` before anything is read, `EVENT_NOT_FOUND`."""
+        window = reads.parse_window(before, after, self.config.read_window_max)
+        return reads.event_window(self._observe(session_id, cancel, generation), seq, window)
+
+    def trace_event(
+        self, session_id: Any, seq: Any, cancel: CancelToken | None = None, *, generation: int | None = None
+    ) -> EventTrace:
+        """What replaced an event, what it replaced, what it cites and what cites it. Raises `EVENT_NOT_FOUND`."""
+        return reads.event_trace(self._observe(session_id, cancel, generation), seq, cancel)
+
+    def read_title(self, session_id: Any, cancel: CancelToken | None = None) -> Title | None:
+        """The title in force, None without one."""
+        return reads.title_in_force(self._observe(session_id, cancel, None))
+
+    def read_title_snapshot(self, session_id: Any, cancel: CancelToken | None = None) -> TitleSnapshot:
+        """The header with the title, if there is one."""
+        seen = self._observe(session_id, cancel, None)
+        return TitleSnapshot(session=seen.header, title=reads.title_in_force(seen))
+
+    def read_title_snapshots(self, session_ids: Any, cancel: CancelToken | None = None) -> list[SettledTitle]:
+        """One settled result per distinct id, in the order in which they come first; one bad log spoils its own only.
+
+        At most `persistedInspectConcurrency` logs are in memory at once. Raises `ABORTED` when cancelled.
+        """
+        check(cancel)
+        wanted = reads.distinct(session_ids)
+
+        def settle(session_id: Any) -> SettledTitle:
+            try:
+                return SettledTitle(session_id, value=self.read_title_snapshot(session_id, cancel))
+            except SessionQueryError as error:
+                if error.code is ErrorCode.ABORTED:
+                    raise
+                return SettledTitle(session_id, reason=error)
+
+        with ThreadPoolExecutor(self.config.persisted_inspect_concurrency, "titles") as pool:
+            return list(pool.map(settle, wanted))
+
+    # Search ---------------------------------------------------------------------------------------------------------
+
+    def search_sessions(
+        self,
+        query: Any,
+        session_filters: list[Filter] | None = None,
+        event_filters: list[Filter] | None = None,
+        limit: Any = None,
+        cursor: Any = None,
+        cancel: CancelToken | None = None,
+        *,
+        fresh: bool = True,
+    ) -> SessionPage:
+        """A page of the sessions in which an event holds the phrase `query`, each with its strongest event.
+
+        `cursor` is the `next_cursor` of the page before. `fresh` False answers from the index as it is, for callers
+        that have it kept up to date by another process. Raises `SEARCH_DISABLED`, `INVALID_FILTER`, `INVALID_CURSOR`,
+        `INVALID_QUERY`, `INVALID_LIMIT`, `ABORTED`, what the sources refuse, `STALE_CURSOR`: in this order.
+        """
+        return self._search.search_sessions(query, session_filters, event_filters, limit, cursor, cancel, fresh=fresh)
+
+    def search_events(
+        self,
+        session_id: Any,
+        query: Any,
+        filters: list[Filter] | None = None,
+        limit: Any = None,
+        cursor: Any = None,
+        cancel: CancelToken | None = None,
+        *,
+        fresh: bool = True,
+    ) -> EventPage:
+        """A page of the events of one session that hold the phrase `query`. As `search_sessions`, and
+        `SESSION_NOT_FOUND`."""
+        return self._search.search_events(session_id, query, filters, limit, cursor, cancel, fresh=fresh)
+
+    def _observe(self, session_id: Any, cancel: CancelToken | None, generation: int | None) -> reads.Observed:
+        return self._corpus.observe(session_id, cancel, generation=generation)

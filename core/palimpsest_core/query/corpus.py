@@ -1,0 +1,109 @@
+"""The logical corpus: live sessions over stored ones, one record per id (spec: engine contract, section 1)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import msgspec
+
+from palimpsest_core.base.cancel import CancelToken, check
+from palimpsest_core.base.errors import ErrorCode, SessionQueryError
+from palimpsest_core.live.store import LiveSession, SessionStore
+from palimpsest_core.model.header import Header
+from palimpsest_core.model.session import SessionRecord
+from palimpsest_core.query.collate import sort_by_creation
+from palimpsest_core.query.durable import DurableSource
+from palimpsest_core.query.reads import Observed
+
+
+def not_found(session_id: Any) -> SessionQueryError:
+    """The error of an id that no source has."""
+    return SessionQueryError(ErrorCode.SESSION_NOT_FOUND, f"There is no session {shown(session_id)}.")
+
+
+def shown(session_id: Any) -> str:
+    """An id inside a message."""
+    return f'"{session_id}"' if isinstance(session_id, str) else repr(session_id)
+
+
+def immutable_part(header: Header) -> tuple[Any, ...]:
+    """What two observations of one session must agree on; preset and origin may differ."""
+    return (
+        header.version,
+        header.id,
+        header.created_at,
+        header.cwd,
+        header.parent_session,
+        header.seed_length,
+        header.delegation_depth or 0,
+    )
+
+
+class Corpus:
+    """Both sources behind one door. Either may be absent, come and go while others ask; thread-safe.
+
+    `durable` is the stored side while it is mounted (None while it is away), `live` the sessions of this process.
+    """
+
+    def __init__(self, durable: DurableSource | None, live: SessionStore | None) -> None:
+        self.durable = durable
+        self.live = live
+
+    def records(self, cancel: CancelToken | None = None) -> list[SessionRecord]:
+        """Every session, newest first, ties by the collation of ids. Only headers are read.
+
+        Raises `SOURCE_CONFLICT` when the sources disagree about an immutable header, `PERSISTENCE_FAILED` when strict
+        reading refuses the root.
+        """
+        check(cancel)
+        live = self._live_sessions()
+        records = {session.id: SessionRecord(session.header, live=True, persisted=False) for session in live}
+        for stored in self.durable.records(cancel) if self.durable is not None else ():
+            record = records.get(stored.header.id)
+            if record is None:
+                records[stored.header.id] = stored
+                continue
+            if immutable_part(record.header) != immutable_part(stored.header):
+                raise SessionQueryError(
+                    ErrorCode.SOURCE_CONFLICT,
+                    f"The live and the stored session {shown(stored.header.id)} differ in their immutable headers.",
+                )
+            records[stored.header.id] = msgspec.structs.replace(record, persisted=True)
+        return sorted_records(records.values())
+
+    def observe(self, session_id: Any, cancel: CancelToken | None = None, *, generation: int | None = None) -> Observed:
+        """One session with its events. A live session is taken as it is; the store is not even looked at then.
+
+        `generation` chooses among several files of a stored session (tolerant mode). Raises `SESSION_NOT_FOUND`, and
+        `PERSISTENCE_FAILED` or `CORRUPT_SESSION` where strict reading refuses the log.
+        """
+        check(cancel)
+        live = self.live_session(session_id)
+        if live is not None:
+            return observe_live(live)
+        seen = None
+        if self.durable is not None and isinstance(session_id, str):
+            seen = self.durable.observe(session_id, cancel, generation=generation)
+        if seen is None:
+            raise not_found(session_id)
+        return seen
+
+    def live_session(self, session_id: Any) -> LiveSession | None:
+        """The live session of that id."""
+        return self.live.get(session_id) if self.live is not None and isinstance(session_id, str) else None
+
+    def _live_sessions(self) -> list[LiveSession]:
+        return self.live.sessions() if self.live is not None else []
+
+
+def observe_live(session: LiveSession) -> Observed:
+    """A live session as it is now: an open turn stays open."""
+    return Observed(header=session.header, events=session.events, generation=session.header.version, shared=True)
+
+
+def sorted_records(records: Iterable[SessionRecord]) -> list[SessionRecord]:
+    """Records newest first, ties by the collation of ids."""
+    return sort_by_creation(
+        list(records), lambda record: record.header.created_at, lambda record: record.header.id, newest_first=True
+    )

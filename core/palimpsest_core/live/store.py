@@ -134,6 +134,9 @@ class SessionStore:
         at = self._now() if now is None else now
         with self._lock:
             if session_id in self._sessions:
+                # Asking for a stored log writes what its live session holds first, also when the answer is no.
+                if session_id in self._tails:
+                    self._settle(self._tails[session_id])
                 raise WriteRefused(Refusal.ID_TAKEN, f"The session {session_id!r} is live already.")
             if self._store is None:
                 raise WriteRefused(Refusal.NO_STORE, "No durable store is mounted, so there is nothing to resume from.")

@@ -109,11 +109,15 @@ class RepairScan:
         for call, pending in state.pending.items():
             made.append(self._result(state.last_seq + 1 + len(made), call, pending))
         if state.step_open:
-            step = {"turn": state.turn, "step": state.step}
-            made.append(self._event("step/end", state.last_seq + 1 + len(made), step))
-        reason = {"turn": state.turn, "reason": {"kind": "interrupted"}}
-        made.append(self._event("turn/end", state.last_seq + 1 + len(made), reason))
+            made.append(self._event("step/end", state.last_seq + 1 + len(made), self._place(state.step)))
+        end = {**self._place(None), "reason": {"kind": "interrupted"}}
+        made.append(self._event("turn/end", state.last_seq + 1 + len(made), end))
         return made
+
+    def _place(self, step: Any) -> dict[str, Any]:
+        """Turn and step as the log numbers them; a number that the log does not give stays absent."""
+        numbers = {"turn": self._state.turn, "step": step}
+        return {name: number for name, number in numbers.items() if number is not None}
 
     def _event(self, type: str, seq: int, data: dict[str, Any], **marks: Any) -> Event:
         return Event(type=type, seq=seq, time=self._state.last_time, data=data, synthetic=True, **marks)
@@ -134,7 +138,7 @@ class RepairScan:
             if started
             else {"name": "ToolNotStartedError", "code": "TOOL_NOT_STARTED"}
         )
-        data = {"turn": self._state.turn, "step": pending.step, "message": message, "error": error}
+        data = {**self._place(pending.step), "message": message, "error": error}
         sources = [pending.call_seq] if started else UNSET
         return self._event("tool/result", seq, data, surface_op="append", source_event_seqs=sources)
 

@@ -152,6 +152,11 @@ class SurfaceFold:
         return bool(self.problems)
 
     @property
+    def current_count(self) -> int:
+        """How many nodes are on the surface now."""
+        return len(self._seqs) - len(self.replaced_by)
+
+    @property
     def surface(self) -> list[int]:
         """Seqs of the current nodes in model order. The list is cached: do not change it."""
         if self._order is None:

@@ -7,7 +7,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from palimpsest_core.writer.demo import ledgerline, newer, others, tidepool
+from palimpsest_core.writer.demo import ledgerline, newer, others, review, tidepool
 from palimpsest_core.writer.demo.growing import LiveWork, Stop
 from palimpsest_core.writer.demo.images import draw_png, store_image
 from palimpsest_core.writer.demo.large import typing_campaign
@@ -49,7 +49,7 @@ def write_demo(root: Path, *, now: int | None = None) -> DemoCorpus:
     large = typing_campaign(present - 16 * _DAY)
     scripts: list[Script] = [
         ledgerline.flaky_refund(present - 2 * _DAY - 5 * _HOUR),
-        *ledgerline.money_rounding(present - 1 * _DAY - 3 * _HOUR),
+        *review.money_rounding(present - 1 * _DAY - 3 * _HOUR),
         ledgerline.migration_stuck(present - 6 * _DAY),
         *ledgerline.quick_questions(present - 9 * _HOUR),
         tidepool.compaction_race(present - 8 * _DAY),

@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from typing import Any, Protocol
 
 from palimpsest_core.model.event import event_json
-from palimpsest_core.writer.demo.script import Call, Row, Script, bash, edit, grep, read
+from palimpsest_core.writer.demo.calls import Call, Row, bash, edit, grep, read
+from palimpsest_core.writer.demo.script import Script
 from palimpsest_core.writer.store import JsonlStore
 
 CWD = "/home/mira/code/ledgerline"

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from palimpsest_core.writer.demo.script import Script, bash, edit, read
+from palimpsest_core.writer.demo.calls import bash, edit, read
+from palimpsest_core.writer.demo.script import Script
 
 _MODULES = (
     "accounts", "addresses", "audit", "banking", "calendar", "contracts", "countries", "credit", "currency", "customers",

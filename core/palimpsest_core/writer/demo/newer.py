@@ -9,7 +9,8 @@ from typing import Any
 
 from palimpsest_core.base.jsjson import js_json
 from palimpsest_core.storage.layout import ZSTD, log_file_name, project_folder_name, session_folder_name
-from palimpsest_core.writer.demo.script import SYSTEM_PROMPT, Row, Script, bash, edit, grep, read
+from palimpsest_core.writer.demo.calls import Row, bash, edit, grep, read
+from palimpsest_core.writer.demo.script import SYSTEM_PROMPT, Script
 from palimpsest_core.writer.logfile import encode_batch, publish
 from palimpsest_core.writer.rows import pack_rows
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from palimpsest_core.writer.demo.script import Call, Script, bash, edit, grep, read
+from palimpsest_core.writer.demo.calls import Call, bash, edit, grep, read
+from palimpsest_core.writer.demo.script import Script
 
 ATLAS = "/home/mira/code/atlas-web"
 KESTREL = "/srv/build/firmware-kestrel"

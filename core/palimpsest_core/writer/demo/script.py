@@ -8,7 +8,7 @@ import re
 from dataclasses import dataclass, field
 from typing import Any
 
-Row = dict[str, Any]
+from palimpsest_core.writer.demo.calls import TOOLS, Call, Row
 
 _PIECE = re.compile(r"\s*\S{1,7}|\s+")
 PROVIDER = "deepseek"
@@ -16,19 +16,6 @@ SYSTEM_PROMPT = (
     "You are a careful coding agent working in the user's repository. Read before you edit, run the tests that cover "
     "what you touched, and say plainly what you could not verify."
 )
-
-
-@dataclass(frozen=True)
-class Call:
-    """One tool call of a step with what came back. `error` is (name, code) when it failed; `result` None = unanswered."""
-
-    name: str
-    args: dict[str, Any]
-    result: str | None
-    error: tuple[str, str] | None = None
-    meta: dict[str, Any] | None = None
-    image: dict[str, Any] | None = None
-    seconds: float = 1.5
 
 
 @dataclass
@@ -332,6 +319,27 @@ class Script:
         }
         return self.log("user/message", message, op="append")
 
+    def delegated(self, child: Script, prompt: str) -> Call:
+        """The tool call of a parent whose subagent `child` has finished: its last words are the result."""
+        asked = next(event["data"] for event in child.events if event["type"] == "subagent/descriptor")
+        last = next(event["data"] for event in reversed(child.events) if event["type"] == "assistant/message")
+        said = "".join([block["text"] for block in last["message"]["content"] if block["type"] == "text"])
+        args = {"label": asked["label"], "prompt": prompt}
+        return Call("subagent", args, said, meta={"childSessionId": child.id}, seconds=(child.time - self.time) / 1000)
+
+    def approved(self, tool: str, reason: str, outcome: str = "allowed-once") -> None:
+        """A question to the user before a tool runs, and the answer."""
+        ask = self.name("approval")
+        self.log("approval/asked", {"id": ask, "toolName": tool, "reason": reason})
+        self.log("approval/decided", {"id": ask, "outcome": outcome}, after=5)
+
+    def command(self, name: str, args: str, text: str) -> None:
+        """A slash command of the user between turns."""
+        run = self.name("command")
+        self.log("command/run", {"commandId": run, "name": name, "args": args, "source": {"kind": "user"}}, after=15)
+        self.log("command/done", {"commandId": run, "kind": "success", "text": text}, after=0.3)
+        self.flush()
+
     def spawned(self, label: str, persona: str | None = None) -> None:
         """What a subagent's log says about itself."""
         data: Row = {"version": 2, "mode": "one-shot", "provider": "in-process", "label": label}
@@ -385,50 +393,3 @@ class Script:
         )
         child.spawned(label, persona)
         return child
-
-
-def _tool(name: str, description: str, *fields: str) -> Row:
-    properties = {key: {"type": "string"} for key in fields}
-    return {
-        "name": name,
-        "description": description,
-        "parameters": {"type": "object", "properties": properties, "required": list(fields)},
-    }
-
-
-TOOLS: dict[str, Row] = {
-    "read_file": _tool("read_file", "Read a text file, or a range of its lines.", "path"),
-    "grep": _tool("grep", "Search file contents with a regular expression.", "pattern", "path"),
-    "edit_file": _tool("edit_file", "Replace one exact passage of a file.", "path", "old", "new"),
-    "bash": _tool("bash", "Run a command in the workspace shell.", "command"),
-}
-
-
-def read(path: str, text: str) -> Call:
-    """`read_file` with the text that it returned."""
-    return Call("read_file", {"path": path}, text, seconds=0.05)
-
-
-def grep(pattern: str, found: str, path: str = ".") -> Call:
-    """`grep` with the lines that it found."""
-    return Call("grep", {"pattern": pattern, "path": path}, found, seconds=0.2)
-
-
-def edit(path: str, old: str, new: str, at: int = 1) -> Call:
-    """`edit_file`; the result shows the change as a unified diff."""
-    minus, plus = old.splitlines(), new.splitlines()
-    diff = [f"--- a/{path}", f"+++ b/{path}", f"@@ -{at},{len(minus)} +{at},{len(plus)} @@"]
-    diff += [f"-{line}" for line in minus] + [f"+{line}" for line in plus]
-    meta = {"path": path, "added": len(plus), "removed": len(minus)}
-    return Call("edit_file", {"path": path, "old": old, "new": new}, "\n".join(diff), meta=meta, seconds=0.1)
-
-
-def bash(command: str, output: str, *, fails: bool = False, seconds: float = 4.0) -> Call:
-    """`bash` with what the command printed; `fails` marks a non-zero exit."""
-    return Call(
-        "bash",
-        {"command": command},
-        output,
-        ("ShellExitError", "SHELL_EXIT_NONZERO") if fails else None,
-        seconds=seconds,
-    )

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from palimpsest_core.writer.demo.script import Call, Script, bash, edit, grep, read
+from palimpsest_core.writer.demo.calls import Call, bash, edit, grep, read
+from palimpsest_core.writer.demo.script import Script
 
 CWD = "/home/mira/code/tidepool"
 

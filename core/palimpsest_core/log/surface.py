@@ -171,6 +171,18 @@ class SurfaceFold:
                 self._order = self._seqs.tolist()
         return self._order
 
+    def surface_at(self, seq: int) -> list[int]:
+        """What `surface` was right after event `seq`: later nodes are undone, what they removed stands again."""
+        order: list[int] = []
+        stack = self.surface[::-1]
+        while stack:
+            node = stack.pop()
+            if node <= seq:
+                order.append(node)
+            else:
+                stack.extend(reversed(self.replaced_seqs.get(node, ())))
+        return order
+
     def kind(self, seq: int) -> Surface:
         """What the model sees of event `seq` now; an unknown seq is log-only."""
         if seq in self.replaced_by:

@@ -16,7 +16,7 @@ import msgspec
 
 from palimpsest_core.base.cancel import CancelToken
 from palimpsest_core.model.search import EventPage, SessionPage
-from palimpsest_core.model.session import SessionRecord
+from palimpsest_core.model.session import SessionRecord, SessionSummary
 from palimpsest_core.search.documents import IndexDocument, KnownLog, LogEntry
 from palimpsest_core.search.request import SearchRequest
 
@@ -141,6 +141,18 @@ class LogIndex(SearchProvider, Protocol):
 
     def set_answers(self, number: int, answers: bool, listed: bool) -> None:
         """Say whether this file speaks for its session id, and whether it has a row in the session list."""
+        ...
+
+    def summary_of(self, number: int) -> SessionSummary | None:
+        """The list row of a log as it was given."""
+        ...
+
+    def update_summary(self, number: int, summary: SessionSummary, revision: str | None = None) -> None:
+        """Replace the list row of a log, and its revision when one is given; its documents stay."""
+        ...
+
+    def bulk(self, on: bool) -> None:
+        """Say that very much is about to be written (True), or that this is over."""
         ...
 
     def remove_log(self, number: int) -> None:

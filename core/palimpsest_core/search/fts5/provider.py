@@ -13,6 +13,7 @@ from palimpsest_core.base.cancel import CancelToken, check
 from palimpsest_core.base.errors import SessionQueryError, aborted
 from palimpsest_core.model.config import Config
 from palimpsest_core.model.search import EventPage, SessionPage
+from palimpsest_core.model.session import SessionSummary
 from palimpsest_core.search.documents import IndexDocument, KnownLog, LogEntry
 from palimpsest_core.search.fts5 import schema
 from palimpsest_core.search.fts5.database import MEMORY, IndexDamaged, immediate, index_failed, open_index, set_aside
@@ -20,7 +21,7 @@ from palimpsest_core.search.fts5.live import LiveTables
 from palimpsest_core.search.fts5.pages import PageBuilder, TextSource
 from palimpsest_core.search.fts5.searcher import Options, Searcher
 from palimpsest_core.search.fts5.store import Store
-from palimpsest_core.search.fts5.summaries import Summaries
+from palimpsest_core.search.fts5.summaries import ACTIVE_SECONDS, Summaries
 from palimpsest_core.search.matching import Matcher
 from palimpsest_core.search.provider import (
     IndexGrowth,
@@ -205,6 +206,18 @@ class Fts5Provider:
         """Say whether this file speaks for its session id, and whether it has a row in the list."""
         self._store.set_answers(number, answers, listed)
 
+    def summary_of(self, number: int) -> SessionSummary | None:
+        """The list row of a log as it was given."""
+        return self._read(None, lambda: self._store.summary_of(number))
+
+    def update_summary(self, number: int, summary: SessionSummary, revision: str | None = None) -> None:
+        """Replace the list row of a log, and its revision when one is given."""
+        self._store.update_summary(number, summary, revision)
+
+    def bulk(self, on: bool) -> None:
+        """Merge postings later, or as they come."""
+        self._store.bulk(on)
+
     def remove_log(self, number: int) -> None:
         """Forget a log."""
         self._store.remove_log(number)
@@ -232,6 +245,23 @@ class Fts5Provider:
     def save_state(self, number: int, state: bytes) -> None:
         """Remember where reading of a log stopped."""
         self._store.save_state(number, state)
+
+    # -- the session list ------------------------------------------------------------------------------------------
+
+    def summaries(self, active_seconds: float = ACTIVE_SECONDS, now: float | None = None) -> list[SessionSummary]:
+        """A row for every session and for every log that cannot be one, in no particular order; one quick query.
+
+        An open turn counts as active while its log grew within `active_seconds` of `now` (seconds since the epoch).
+        """
+        return self._read(None, lambda: self._summaries.listed(active_seconds, now))
+
+    def summaries_of(self, session_id: str) -> list[SessionSummary]:
+        """Every log of one session (generations, twins), the one that answers first; empty when there is none."""
+        return self._read(None, lambda: self._summaries.of_session(session_id))
+
+    def ids_with_prefix(self, prefix: str, limit: int = 20) -> list[str]:
+        """Up to `limit` session ids that start with `prefix`, ascending."""
+        return self._read(None, lambda: self._summaries.ids_with_prefix(prefix, limit))
 
     # -- running statements ----------------------------------------------------------------------------------------
 

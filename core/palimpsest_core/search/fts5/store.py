@@ -18,6 +18,7 @@ from palimpsest_core.search.fts5 import schema
 from palimpsest_core.search.fts5.database import immediate
 from palimpsest_core.search.fts5.tables import DocumentTables, sql_number
 
+_summary = msgspec.msgpack.Decoder(SessionSummary).decode
 _INSERT = f"({', '.join(schema.LOG_COLUMNS)}) values({','.join('?' * len(schema.LOG_COLUMNS))})"
 _UPDATE = ", ".join(f"{name}=?" for name in schema.LOG_COLUMNS[1:])
 
@@ -117,6 +118,18 @@ class Store:
         """Say whether this file speaks for its session id, and whether it has a row in the list."""
         row = (answers, listed, self.touch(), number)
         self._db.execute("update log set answers=?, listed=?, changed=? where n=?", row)
+
+    def summary_of(self, number: int) -> SessionSummary | None:
+        """The list row of a log as it was given."""
+        row = self._db.execute("select summary from log where n=?", (number,)).fetchone()
+        return None if row is None or row[0] is None else _summary(bytes(row[0]))
+
+    def update_summary(self, number: int, summary: SessionSummary, revision: str | None = None) -> None:
+        """Replace the list row of a log, and its revision when one is given; its documents stay."""
+        self._db.execute(
+            "update log set summary=?, revision=coalesce(?, revision), changed=? where n=?",
+            (packed(summary), revision, self.touch(), number),
+        )
 
     def remove_log(self, number: int) -> None:
         """Forget a log with its documents and its state."""

@@ -1,0 +1,290 @@
+"""From the rows of one log to what the index keeps of it: documents, surfaces, title, counts, and where to go on.
+
+A digest is fed row by row, is asked for changes whenever it suits the writer, and can be saved and restored, so that a
+grown log costs its new bytes. Most rows are never built: text comes from the stored payload, the surface from the
+envelope, and what an open turn lacks from the rows of the last turn, which are only kept until it ends.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import msgspec
+
+from palimpsest_core.formats.reader import LogReader, ReadState, StoredRow
+from palimpsest_core.formats.rows import NOTHING, payload
+from palimpsest_core.log import repair
+from palimpsest_core.log.fasttext import fast_text
+from palimpsest_core.log.lineage import CutFinder
+from palimpsest_core.log.repair import RepairScan
+from palimpsest_core.log.surface import FoldStep, SurfaceFold, surface_types
+from palimpsest_core.log.text import Registry, semantic_text
+from palimpsest_core.log.titles import TitleFold
+from palimpsest_core.model.event import Event, Surface
+from palimpsest_core.model.header import Header
+from palimpsest_core.model.session import Title
+from palimpsest_core.search.documents import IndexDocument
+from palimpsest_core.sync.looseplaces import LoosePlaces
+
+LAST_SEQ = (1 << 24) - 1
+"""The highest event number that the index can hold a document of."""
+
+_APPEND = b'"append"'
+_TURN_BYTES_KEPT = 4 << 20
+_PROMPTS = frozenset({"user/message", "steering/message"})
+_BUILT = frozenset(
+    {"session/title", "session/end-seed", "steering/message", "agent/inbox/spliced"}
+    | {f"compact/{name}" for name in ("start", "summary", "end", "prune")}
+)
+"""Rows that are always built: rare, or with an old name that the reader translates."""
+
+_LOG_ONLY = Surface.LOG_ONLY.value
+_CURRENT = Surface.CURRENT.value
+
+
+class _Source(msgspec.Struct):
+    model: str = ""
+
+
+class _Message(msgspec.Struct):
+    source: _Source | None = None
+
+
+class _Answer(msgspec.Struct):
+    message: _Message | None = None
+
+
+_answer = msgspec.json.Decoder(_Answer).decode
+
+
+class Changes(NamedTuple):
+    """What to write, in this order: seqs whose document is gone or told anew, documents by ascending seq, and the seqs
+    of events that are shadowed now."""
+
+    dropped: list[int]
+    documents: list[IndexDocument]
+    shadowed: list[int]
+
+
+class _Saved(msgspec.Struct):
+    header: Header
+    reading: ReadState
+    fold: bytes
+    scan: bytes
+    title: Title | None
+    first_prompt: str | None
+    model: str
+    marker: int | None
+    times: tuple[int, int] | None
+    loose: bytes | None
+
+
+class LogDigest:
+    """The digest of one log. Feed it every row of a reader, in order; withheld ones are passed over."""
+
+    def __init__(self, header: Header, registry: Registry) -> None:
+        self.header = header
+        self.registry = registry
+        self.fold = SurfaceFold(header.version)
+        self.titles = TitleFold()
+        self.cut = CutFinder(header)
+        self.times: tuple[int, int] | None = None
+        self.pending_chars = 0
+        self.beyond = 0
+        self._model = ""
+        self._answer = b""
+        self._scan = RepairScan(header.version)
+        self._turn: list[tuple[str, int, int, bytes]] = []
+        self._turn_bytes = 0
+        self._surface_types = surface_types(header.version)
+        self._loose = LoosePlaces(registry) if registry.loose is not None else None
+        self._fresh: list[IndexDocument] = []
+        self._shadowed: list[int] = []
+
+    # -- feeding ---------------------------------------------------------------------------------------------------
+
+    def push(self, reader: LogReader, row: StoredRow) -> None:
+        """Take the next row of `reader`."""
+        if row.withheld:
+            return
+        if row.packed is not None:
+            if self._loose is not None:
+                self._loose.push_packed(reader, row)
+            return
+        kind, envelope = row.type, row.envelope
+        if envelope is None or row.fault or envelope.data is NOTHING or kind in _BUILT:
+            self._build(reader, row)
+            return
+        if not self.registry.has_text(kind) and kind not in repair.READS and kind not in self._surface_types:
+            if self._loose is not None and not self._loose.push_row(row):
+                self._build(reader, row)
+            return
+        raw = bytes(envelope.data)
+        if kind in _PROMPTS and self.titles.first_prompt is None:
+            self._build(reader, row)
+            return
+        text = fast_text(kind, raw, self.registry)
+        if text is None or (self._loose is not None and not self._loose.push_raw(row, raw, envelope.sourceEventSeqs)):
+            self._build(reader, row)
+            return
+        if kind in repair.READS:
+            self._note_turn(kind, row.seq, row.time, raw)
+        surface = _LOG_ONLY
+        if kind in self._surface_types:
+            if bytes(envelope.surfaceOp) == _APPEND:
+                step = self.fold.push_op(kind, row.seq, "append")
+            else:
+                step = self._marked(reader, row)
+            surface = step.surface.value
+            self._shadowed += step.replaced
+        if text:
+            self._add(row.seq, kind, row.time, surface, text, row.offset, row.length)
+
+    def _marked(self, reader: LogReader, row: StoredRow) -> FoldStep:
+        """The step of the rare event that does not simply append."""
+        for event in reader.expand(row):
+            return self.fold.push(event)
+        return FoldStep(Surface.LOG_ONLY)
+
+    def _build(self, reader: LogReader, row: StoredRow) -> None:
+        for event in reader.expand(row):
+            self._settle_turn()
+            self._scan.push(event)
+            self.titles.push(event)
+            self.cut.push(event)
+            step = self.fold.push(event)
+            self._shadowed += step.replaced
+            if self._loose is not None:
+                self._loose.push_event(event, row)
+            if event.type == "assistant/message":
+                self._answer = b""
+                self._model = _model_of(event) or self._model
+            text = semantic_text(event, self.registry)
+            if text:
+                self._add(event.seq, event.type, event.time, step.surface.value, text, row.offset, row.length)
+
+    def _add(self, seq: int, kind: str, time: int, surface: str, text: str, start: int, length: int) -> None:
+        if seq > LAST_SEQ:
+            self.beyond += 1
+            return
+        self._fresh.append(IndexDocument(seq, kind, time, surface, text, start, length))
+        self.pending_chars += len(text)
+        first, last = self.times or (time, time)
+        self.times = (min(first, time), max(last, time))
+
+    # -- the open turn ---------------------------------------------------------------------------------------------
+
+    def _note_turn(self, kind: str, seq: int, time: int, raw: bytes) -> None:
+        """Keep what tells which calls of the turn lack a result; the turn's end makes all before it superfluous."""
+        if kind in ("turn/start", "turn/end"):
+            self._turn.clear()
+            self._turn_bytes = 0
+        elif kind == "assistant/message":
+            self._answer = raw
+        self._turn.append((kind, seq, time, raw))
+        self._turn_bytes += len(raw)
+        if self._turn_bytes > _TURN_BYTES_KEPT:
+            self._settle_turn()
+
+    def _settle_turn(self) -> None:
+        for kind, seq, time, raw in self._turn:
+            self._scan.push_data(kind, seq, time, payload(msgspec.Raw(raw)))
+        self._turn.clear()
+        self._turn_bytes = 0
+
+    @property
+    def open(self) -> bool:
+        """Whether the log ends inside a turn. Ask after `closing`."""
+        return self._scan.open
+
+    def closing(self, next_seq: int, last_time: int) -> list[IndexDocument]:
+        """The documents of the events that close an open turn in memory; they go when the log grows."""
+        self._settle_turn()
+        if next_seq:
+            # Rows that the scan does not look into still count: closers come after the last of all.
+            self._scan.push_data("", next_seq - 1, last_time, None)
+        out = []
+        for event in self._scan.closers():
+            text = semantic_text(event, self.registry)
+            if text and event.seq <= LAST_SEQ:
+                surface = _CURRENT if event.surface_op == "append" else _LOG_ONLY
+                out.append(IndexDocument(event.seq, event.type, event.time, surface, text))
+        return out
+
+    @property
+    def model(self) -> str:
+        """The model that gave the last answer; empty when none is named."""
+        if self._answer:
+            try:
+                message = _answer(self._answer).message
+            except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
+                message = None
+            if message is not None and message.source is not None and message.source.model:
+                self._model = message.source.model
+            self._answer = b""
+        return self._model
+
+    # -- giving ----------------------------------------------------------------------------------------------------
+
+    def take(self) -> Changes:
+        """What changed since the last call."""
+        dropped: list[int] = []
+        documents, self._fresh = self._fresh, []
+        if self._loose is not None:
+            dropped, loose = self._loose.take()
+            for document in loose:
+                self._add(*document)
+            if self._fresh:
+                documents = sorted([*documents, *self._fresh])
+                self._fresh = []
+        shadowed, self._shadowed = self._shadowed, []
+        self.pending_chars = 0
+        return Changes(dropped, documents, shadowed)
+
+    def save(self, reading: ReadState) -> bytes | None:
+        """The state after `take`, to go on from `reading`; None when it cannot be kept (the log must be read again)."""
+        self._settle_turn()
+        try:
+            return msgspec.msgpack.encode(
+                _Saved(
+                    self.header,
+                    reading,
+                    self.fold.save(),
+                    self._scan.save(),
+                    self.titles.title,
+                    self.titles.first_prompt,
+                    self.model,
+                    self.cut.marker,
+                    self.times,
+                    None if self._loose is None else self._loose.save(),
+                )
+            )
+        except UnicodeEncodeError:
+            return None  # a lone surrogate somewhere in foreign text
+
+    @classmethod
+    def restore(cls, state: bytes, registry: Registry) -> tuple[LogDigest, ReadState]:
+        """What `save` wrote down. Raises ValueError when the bytes are no such state."""
+        try:
+            saved = msgspec.msgpack.decode(state, type=_Saved)
+        except msgspec.DecodeError as error:
+            raise ValueError("The saved state cannot be read; read the log again.") from error
+        digest = cls(saved.header, registry)
+        digest.fold = SurfaceFold.restore(saved.fold)
+        digest.titles = TitleFold(saved.title, saved.first_prompt)
+        digest.cut.marker = saved.marker
+        digest.times = saved.times
+        digest._model = saved.model
+        digest._scan = RepairScan.restore(saved.header.version, saved.scan)
+        if digest._loose is not None:
+            if saved.loose is None:
+                raise ValueError("The saved state lacks the text between events; read the log again.")
+            digest._loose = LoosePlaces.restore(saved.loose, registry)
+        return digest, saved.reading
+
+
+def _model_of(event: Event) -> str:
+    message = event.data.get("message") if isinstance(event.data, dict) else None
+    source = message.get("source") if isinstance(message, dict) else None
+    model = source.get("model") if isinstance(source, dict) else None
+    return model if isinstance(model, str) else ""

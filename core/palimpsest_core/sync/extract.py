@@ -1,0 +1,299 @@
+"""Reading one log for the index: a stream of pieces, without touching the index itself.
+
+The writer applies pieces as they come; this may run in another process. A long log is told in parts with checkpoints
+between them, so that neither memory nor a transaction grows with its length.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from palimpsest_core.base.cancel import CancelToken, check
+from palimpsest_core.formats.catalog import build_catalog
+from palimpsest_core.formats.generations import is_known
+from palimpsest_core.formats.reader import HeaderPeek, LogChanged, LogReader, ReadState
+from palimpsest_core.log.lineage import lineage_of
+from palimpsest_core.log.text import Registry
+from palimpsest_core.model.config import Config
+from palimpsest_core.model.finding import Finding, FindingCode
+from palimpsest_core.model.header import Header
+from palimpsest_core.model.session import SessionState, SessionSummary
+from palimpsest_core.query.findings import meaning_findings
+from palimpsest_core.search.documents import IndexDocument, LogEntry
+from palimpsest_core.storage.layout import LogFile, session_id_of_folder
+from palimpsest_core.sync.answers import KnownHeaders
+from palimpsest_core.sync.digest import LAST_SEQ, Changes, LogDigest
+from palimpsest_core.sync.revision import revision_of
+
+PART_CHARS = 8_000_000
+"""Text is handed over in pieces of about this many characters."""
+
+CHECKPOINT_CHARS = 64_000_000
+"""A long log can be gone on with after each piece of about this many characters."""
+
+DAMAGE = frozenset(
+    {
+        FindingCode.TORN_TAIL,
+        FindingCode.CORRUPT,
+        FindingCode.WITHHELD_TAIL,
+        FindingCode.SEQUENCE_GAP,
+        FindingCode.OVERLAPPING_WRITERS,
+        FindingCode.OVERLAPPED_REPAIR,
+        FindingCode.HEADER_FRAME,
+    }
+)
+"""Findings that make a session's state `damaged`."""
+
+
+class Begin(NamedTuple):
+    """A log is being read; `entry` is what its header tells.
+
+    `resumed`: from where an earlier reading stopped; then its documents from event `drop_from` on go, all others stay.
+    """
+
+    entry: LogEntry
+    resumed: bool
+    drop_from: int
+
+
+class Part(NamedTuple):
+    """Some of its documents. With `entry` and `state` reading can go on from here, should it end before `End`."""
+
+    changes: Changes
+    entry: LogEntry | None = None
+    state: bytes | None = None
+
+
+class End(NamedTuple):
+    """The rest. `state` None: it cannot be gone on from, so the next change costs the whole log again."""
+
+    changes: Changes
+    closing: list[IndexDocument]
+    entry: LogEntry
+    state: bytes | None
+
+
+class Unreadable(NamedTuple):
+    """Nothing of the log can be read; `entry` lists it with the reason. `transient`: worth trying again unchanged."""
+
+    path: str
+    entry: LogEntry
+    reason: str
+    transient: bool
+
+
+Piece = Begin | Part | End | Unreadable
+
+
+def extract(
+    root: str,
+    file: LogFile,
+    known_state: bytes | None,
+    *,
+    config: Config,
+    registry: Registry,
+    cancel: CancelToken | None = None,
+) -> Iterator[Piece]:
+    """The pieces of one log, from `known_state` on if it still fits, else from the start.
+
+    Raises `ABORTED` when cancelled; never for what the log holds or because it is gone.
+    """
+    try:
+        if known_state is not None:
+            grown = _grown(file, known_state, config, registry)
+            if grown is not None:
+                reader, digest, drop_from = grown
+                with reader:
+                    yield from _Reading(root, reader, digest, config).pieces(drop_from, cancel)
+                return
+        with LogReader(file, config=config) as reader:
+            if reader.header is None:
+                yield _no_session(root, reader.file, reader.peek, config)
+                return
+            digest = LogDigest(reader.header.header, registry)
+            yield from _Reading(root, reader, digest, config).pieces(None, cancel)
+    except OSError as error:
+        yield _not_opened(file, error)
+
+
+def _grown(file: LogFile, state: bytes, config: Config, registry: Registry) -> tuple[LogReader, LogDigest, int] | None:
+    """The log opened where reading stopped, or None when it has to be read from the start."""
+    try:
+        digest, reading = LogDigest.restore(state, registry)
+        reader = LogReader(file, config=config, resume=reading)
+    except (ValueError, LogChanged):
+        return None
+    if reader.header is None or reader.header.header != digest.header:
+        reader.close()
+        return None
+    return reader, digest, reading.next_seq
+
+
+class _Reading:
+    """One log on its way."""
+
+    def __init__(self, root: str, reader: LogReader, digest: LogDigest, config: Config) -> None:
+        self._root = root
+        self._reader = reader
+        self._digest = digest
+        self._config = config
+        self._provisional = False
+        self._saved: bytes | None = None
+        self._since_checkpoint = 0
+
+    def pieces(self, drop_from: int | None, cancel: CancelToken | None) -> Iterator[Piece]:
+        """All pieces; `drop_from` None: from the start."""
+        reader, digest = self._reader, self._digest
+        yield Begin(self._entry(complete=False), drop_from is not None, drop_from or 0)
+        committed = reader.state
+        shaken = False
+        for rows in reader.batches(cancel):
+            check(cancel)
+            for row in rows:
+                if row.provisional and not self._provisional:
+                    # A torn place: what follows may be told anew when the log grows.
+                    self._provisional = True
+                    yield Part(digest.take())
+                    committed = reader.state
+                    self._saved = digest.save(committed)
+                digest.push(reader, row)
+            if digest.pending_chars >= PART_CHARS:
+                part, touched = self._part(committed)
+                shaken = shaken or touched
+                yield part
+        changes = digest.take()
+        if self._provisional:
+            shaken = shaken or _touches(changes, committed.next_seq)
+            # What came from the torn place changed what came before it: that cannot be taken back in part.
+            state = None if shaken else self._saved
+        else:
+            state = digest.save(reader.state)
+        closing = digest.closing(reader.next_seq, reader.last_time or 0)
+        yield End(changes, closing, self._entry(complete=True), state)
+
+    def _part(self, committed: ReadState) -> tuple[Part, bool]:
+        chars = self._digest.pending_chars
+        changes = self._digest.take()
+        if self._provisional:
+            return Part(changes), _touches(changes, committed.next_seq)
+        self._since_checkpoint += chars
+        if self._since_checkpoint < CHECKPOINT_CHARS:
+            return Part(changes), False
+        self._since_checkpoint = 0
+        state = self._digest.save(self._reader.state)
+        return Part(changes, self._entry(complete=False), state), False
+
+    def _entry(self, *, complete: bool) -> LogEntry:
+        reader, digest = self._reader, self._digest
+        header, events = digest.header, reader.next_seq
+        cut = digest.cut.cut
+        inherited = min(cut, events) if cut is not None else None
+        findings = self._findings(cut, complete=complete)
+        first_time, last_time = digest.times or (None, None)
+        return LogEntry(
+            path=reader.file.path,
+            session_id=header.id,
+            revision=revision_of(reader.file.stat) if complete else "partial",
+            fingerprint=digest.registry.fingerprint(),
+            header=header,
+            complete=complete,
+            cut=inherited or 0,
+            events=events,
+            first_time=first_time,
+            last_time=last_time,
+            summary=SessionSummary(
+                id=header.id,
+                path=reader.file.path,
+                state=_state(header, findings, open_turn=digest.open),
+                header=header,
+                generation=header.version,
+                title=digest.titles.shown,
+                first_prompt=digest.titles.first_prompt,
+                project=header.cwd,
+                created_at=header.created_at,
+                last_time=reader.last_time,
+                events=events,
+                own=events - (inherited or 0),
+                inherited=inherited,
+                inherited_cut=cut,
+                current=digest.fold.current_count,
+                shadowed=len(digest.fold.replaced_by),
+                size=reader.file.stat.size,
+                parent=header.parent_session,
+                lineage=lineage_of(header),
+                findings=findings,
+                model=digest.model or None,
+                indexed=complete,
+                generations=[header.version],
+            ),
+        )
+
+    def _findings(self, cut: int | None, *, complete: bool) -> list[Finding]:
+        reader, digest = self._reader, self._digest
+        path = reader.file.path
+        found = place_findings(self._root, reader.file, reader.peek, self._config)
+        found += [finding for finding in reader.findings if finding not in found]
+        if complete:
+            seed_too_long = digest.header.version < 2 and cut is not None and cut > reader.next_seq
+            found += meaning_findings(
+                path,
+                digest.fold,
+                cut_missing=seed_too_long if digest.header.version < 2 else digest.cut.missing,
+                open_turn=digest.open,
+            )
+        if digest.beyond:
+            message = f"Events from number {LAST_SEQ + 1:,} on cannot be found by searching; they can be read."
+            found.append(Finding(FindingCode.LIMIT_EXCEEDED, message, path, seq=LAST_SEQ + 1, detail="index-positions"))
+        return found
+
+
+def _touches(changes: Changes, seq: int) -> bool:
+    """Whether changes reach back before event `seq`."""
+    return any(place < seq for place in changes.shadowed) or any(place < seq for place in changes.dropped)
+
+
+def _state(header: Header, findings: list[Finding], *, open_turn: bool) -> SessionState:
+    if not is_known(header.version):
+        return SessionState.NEWER
+    if any(finding.code in DAMAGE for finding in findings):
+        return SessionState.DAMAGED
+    return SessionState.INTERRUPTED if open_turn else SessionState.COMPLETE
+
+
+def place_findings(root: str, file: LogFile, peek: HeaderPeek, config: Config) -> list[Finding]:
+    """What is odd about a log's header and about the folders it lies in."""
+    catalog = build_catalog(root, [file], [], config, cache=KnownHeaders({file.path: peek}, {}))
+    return list(catalog.sessions[0].findings) if catalog.sessions else []
+
+
+def _no_session(root: str, file: LogFile, peek: HeaderPeek, config: Config) -> Unreadable:
+    findings = place_findings(root, file, peek, config)
+    reason = next((f.message for f in findings if f.code == FindingCode.UNREADABLE), "The file is no session log.")
+    return Unreadable(file.path, _bare_entry(file, findings, reason, revision_of(file.stat)), reason, False)
+
+
+def _not_opened(file: LogFile, error: OSError) -> Unreadable:
+    reason = f"The file cannot be read: {error.strerror or error}."
+    finding = Finding(FindingCode.UNREADABLE, reason, file.path, detail="not-openable")
+    return Unreadable(file.path, _bare_entry(file, [finding], reason, "unread"), reason, True)
+
+
+def _bare_entry(file: LogFile, findings: list[Finding], reason: str, revision: str) -> LogEntry:
+    return LogEntry(
+        path=file.path,
+        session_id=None,
+        revision=revision,
+        fingerprint="",
+        answers=False,
+        summary=SessionSummary(
+            id=session_id_of_folder(file.folder),
+            path=file.path,
+            state=SessionState.UNREADABLE,
+            size=file.stat.size,
+            findings=findings,
+            reason=reason,
+            indexed=True,
+            generations=[file.generation],
+        ),
+    )

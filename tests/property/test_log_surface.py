@@ -141,6 +141,15 @@ def test_a_prefix_of_the_log_gives_a_prefix_of_the_fold(log: tuple[int, list[Row
         assert fold.surface == slow_fold(rows[: seq + 1], generation)[0]
 
 
+@given(logs(), st.integers(-1, 25))
+@settings(max_examples=150)
+def test_any_earlier_surface_can_be_had_from_the_whole_fold(log: tuple[int, list[Row]], moment: int) -> None:
+    generation, rows = log
+    fold = SurfaceFold(generation)
+    push(fold, rows)
+    assert fold.surface_at(moment) == slow_fold(rows[: moment + 1], generation)[0]
+
+
 @given(st.integers(0, 6), st.lists(st.tuples(st.sampled_from(TYPES), JSON, JSON), max_size=12))
 def test_no_marker_and_no_sources_can_break_the_fold(generation: int, rows: list[Row]) -> None:
     fold = SurfaceFold(generation)

@@ -153,6 +153,11 @@ def semantic_text(event: Event, registry: Registry) -> str:
     return join_parts(registry.parts(event.type, event.data))
 
 
+def full_text(event: Event) -> str:
+    """All text of an event that can be found in the app: `semantic_text` by the full set of extractors."""
+    return semantic_text(event, FULL)
+
+
 def content_text(content: Any, registry: Registry) -> str:
     """The text of a list of content blocks."""
     return join_parts(registry.content_parts(content))

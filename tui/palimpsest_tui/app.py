@@ -20,7 +20,7 @@ from palimpsest_tui.keys import check_keymap
 from palimpsest_tui.palette import CommandProvider
 from palimpsest_tui.screens.ledger import LedgerScreen, Start
 from palimpsest_tui.settings import Loaded, State, load_settings, load_state, save_state
-from palimpsest_tui.themes import NAMES, THEMES
+from palimpsest_tui.themes import DEFAULTS, NAMES, THEMES
 
 Grow = Callable[[CancelToken], None]
 _THREADS = 16
@@ -80,6 +80,10 @@ class PalimpsestApp(App[int]):
             self.call_after_refresh(self._tell, screen, problems)
         if self._grow is not None:
             self.run_worker(partial(self._grow, self._grow_token), thread=True, name="grow", exit_on_error=False)
+
+    def get_theme_variable_defaults(self) -> dict[str, str]:
+        """Our own colour names, for the themes that come with Textual."""
+        return DEFAULTS
 
     @staticmethod
     def _tell(screen: LedgerScreen, problems: list[str]) -> None:

@@ -159,7 +159,7 @@ def first_shown(key: Key, keymap: Mapping[str, str]) -> str:
 
 
 def _display(part: str) -> str:
-    return {"escape": "esc", "pagedown": "pgdn", "pageup": "pgup"}.get(part, format_key(part))
+    return {"escape": "esc", "enter": "enter", "pagedown": "pgdn", "pageup": "pgup"}.get(part, format_key(part))
 
 
 class KeymapReport(NamedTuple):

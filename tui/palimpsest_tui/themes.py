@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from textual.theme import Theme
+from textual.theme import BUILTIN_THEMES, Theme
 
 DARK = Theme(
     name="palimpsest-dark",
@@ -18,6 +18,7 @@ DARK = Theme(
     panel="#21252d",
     dark=True,
     variables={
+        "dim": "#7f8896",
         "block-cursor-background": "#34536f",
         "block-cursor-foreground": "#f4f6f9",
         "block-cursor-blurred-background": "#272c35",
@@ -41,6 +42,7 @@ LIGHT = Theme(
     panel="#ecebe6",
     dark=False,
     variables={
+        "dim": "#737985",
         "block-cursor-background": "#2f5d8a",
         "block-cursor-foreground": "#ffffff",
         "block-cursor-blurred-background": "#e3e6ea",
@@ -64,6 +66,7 @@ CONTRAST = Theme(
     dark=True,
     text_alpha=1.0,
     variables={
+        "dim": "#cfcfcf",
         "block-cursor-background": "#ffff00",
         "block-cursor-foreground": "#000000",
         "block-cursor-blurred-background": "#404040",
@@ -73,6 +76,34 @@ CONTRAST = Theme(
         "text-muted": "#e0e0e0",
     },
 )
-THEMES: tuple[Theme, ...] = (DARK, LIGHT, CONTRAST)
-NAMES: tuple[str, ...] = (DARK.name, LIGHT.name, CONTRAST.name, "ansi-dark", "ansi-light")
-"""The themes that can be chosen; the last two use the terminal's own colours."""
+TERMINAL = Theme(
+    name="palimpsest-ansi",
+    ansi=True,
+    primary="ansi_blue",
+    secondary="ansi_cyan",
+    warning="ansi_yellow",
+    error="ansi_red",
+    success="ansi_green",
+    accent="ansi_yellow",
+    foreground="ansi_default",
+    background="ansi_default",
+    surface="ansi_default",
+    panel="ansi_default",
+    boost="ansi_default",
+    dark=True,
+    variables={
+        **BUILTIN_THEMES["ansi-dark"].variables,
+        "dim": "ansi_bright_black",
+        "block-cursor-blurred-background": "ansi_default",
+        "block-cursor-background": "ansi_blue",
+        "block-cursor-foreground": "ansi_bright_white",
+        "border": "ansi_blue",
+        "border-blurred": "ansi_bright_black",
+    },
+)
+"""Only the sixteen colours of the terminal, on its own background."""
+THEMES: tuple[Theme, ...] = (DARK, LIGHT, CONTRAST, TERMINAL)
+NAMES: tuple[str, ...] = tuple(theme.name for theme in THEMES)
+"""The themes that can be chosen."""
+DEFAULTS: dict[str, str] = {"dim": "#888888"}
+"""Our own colour names for themes that know nothing of them."""

@@ -47,7 +47,9 @@ class Inspecting:
         width = self._desk.inspector.scrollable_content_region.width
         if log is None or index is None or index >= len(log) or width < 4:
             return
-        reading = Reading(self.tab, max(8, width - 2), self.wrapped, self.pretty)
+        place = self._desk.timeline.place()
+        count = place.span.count if place is not None and not place.opened else 1
+        reading = Reading(self.tab, max(8, width - 2), self.wrapped, self.pretty, count)
         self._desk.jobs.ask("inspect", partial(read_event, log, index, reading), partial(self._read, log, index))
 
     def _read(self, log: OpenLog, index: int, document: Document) -> None:

@@ -31,6 +31,7 @@ class Kinship:
         self._desk = desk
         self._family: SessionTrace | None = None
         self._of: str | None = None
+        self._moved = False
         desk.panes.title("lineage", "4 Lineage")
         desk.lineage_tree.set_empty("No session is open.", "Its forks and subagents show here.")
 
@@ -40,6 +41,7 @@ class Kinship:
             self.show()
             return
         self._of = session_id
+        self._moved = True
         self._ask()
 
     def sessions_changed(self) -> None:
@@ -66,7 +68,8 @@ class Kinship:
         if self._family is None or self._of is None:
             return
         rows = lineage_rows(self._family, self._of, self._desk.listing.by_id, self._compactions())
-        self._desk.lineage_tree.show(rows)
+        self._desk.lineage_tree.show(rows, keep=not self._moved)
+        self._moved = False
         sessions = sum(row.session_id is not None and row.seq is None for row in rows)
         self._desk.panes.title("lineage", f"4 Lineage  {sessions}" if sessions > 1 else "4 Lineage")
 

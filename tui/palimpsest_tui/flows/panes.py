@@ -93,8 +93,6 @@ class Panes:
         self.apply()
         self.pane(name).focus()
         self._desk.telling.status()
-        if name == "inspector":
-            self._desk.screen.call_after_refresh(self._desk.inspecting.show)
 
     def cycle(self, step: int) -> None:
         """The next or previous pane that is on the screen; on a narrow one all of them in turn."""
@@ -170,8 +168,6 @@ class Panes:
         if not on and self.focused() == name:
             self.enter("timeline")
         self.apply()
-        if on and name == "inspector":
-            self._desk.screen.call_after_refresh(self._desk.inspecting.show)
 
     def reveal_inspector(self) -> None:
         """Make sure that the inspector can be seen."""

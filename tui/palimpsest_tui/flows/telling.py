@@ -57,12 +57,12 @@ class Telling:
             right.append(Piece(self.index_text, "bar--dim"))
         count = len(desk.listing.sessions)
         if count and desk.screen.size.width >= 90:
-            right.append(Piece(f" · {numbers.plural(count, 'session')}", "bar--dim"))
-        follow = " · follow on" if desk.living.following else " · follow off"
-        right.append(Piece(follow, "bar--strong" if desk.living.following else "bar--dim"))
-        export = desk.exporting.progress_text
-        if export:
-            right.append(Piece(f" · {export}", "bar--strong"))
+            right.append(Piece(numbers.plural(count, "session"), "bar--dim"))
+        if desk.exporting.progress_text:
+            right.append(Piece(desk.exporting.progress_text, "bar--strong"))
+        following = desk.living.following
+        right.append(Piece("follow on" if following else "follow off", "bar--strong" if following else "bar--dim"))
+        right = [piece for part in right for piece in (Piece(" · ", "bar--dim"), part)][1:]
         desk.screen.query_one("#path-bar", Bar).set(pieces, right)
 
     def status(self) -> None:

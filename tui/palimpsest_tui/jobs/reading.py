@@ -12,6 +12,8 @@ from palimpsest_tui.reading.raw_doc import raw_document
 from palimpsest_tui.reading.trace_doc import trace_document
 from palimpsest_tui.widgets.inspector import Tab
 
+RUN_MAX = 20_000
+
 
 class Reading(NamedTuple):
     """How an event is wanted."""
@@ -20,6 +22,8 @@ class Reading(NamedTuple):
     width: int
     wrapped: bool
     pretty: bool
+    count: int = 1
+    """How many events the row stands for; more than one are a folded run that starts with the event."""
 
 
 def read_event(log: OpenLog, index: int, reading: Reading, cancel: CancelToken) -> Document:
@@ -31,4 +35,8 @@ def read_event(log: OpenLog, index: int, reading: Reading, cancel: CancelToken) 
         return raw_document(stored, head, reading.width, pretty=reading.pretty, wrapped=reading.wrapped, cancel=cancel)
     if reading.tab is Tab.TRACE:
         return trace_document(log, facts, head, reading.width, cancel)
-    return TextBuilder(reading.width, wrapped=reading.wrapped, cancel=cancel).document(log.event(index), head)
+    builder = TextBuilder(reading.width, wrapped=reading.wrapped, cancel=cancel)
+    if reading.count > 1:
+        events = (log.event(at) for at in range(index, min(index + reading.count, index + RUN_MAX, len(log))))
+        return builder.run_document(events, reading.count, head)
+    return builder.document(log.event(index), head)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from palimpsest_core import (
@@ -12,6 +12,7 @@ from palimpsest_core import (
     attachments_of,
     call_of,
     content_blocks,
+    gist,
     printable,
     printable_line,
     source_of,
@@ -49,6 +50,33 @@ class TextBuilder:
         self._put([*head])
         self._event(event)
         return Document(self._blocks, copy_text="\n".join(self._plain).strip("\n"))
+
+    def run_document(self, events: Iterable[Event], count: int, head: Sequence[Line]) -> Document:
+        """The document of a folded run: the pieces of an answer put together, other events one line each."""
+        self._put([*head])
+        kind, joined = "", [""]
+        for event in events:
+            self._cancel.raise_if_set()
+            piece = _streamed(event)
+            if piece is None:
+                self._run_text(kind, joined)
+                kind, joined = "", [""]
+                found = gist(event)
+                self._put(self._wrap([Piece(f"{event.seq} ", "line--dim"), Piece(f"{found.label} {found.text}")]))
+                continue
+            if piece[0] != kind:
+                self._run_text(kind, joined)
+                kind, joined = piece[0], []
+            joined.append(piece[1])
+        self._run_text(kind, joined)
+        self._put([[], plain(f"{numbers.plural(count, 'event')} in one row; enter opens them", "line--dim")])
+        return Document(self._blocks, copy_text="\n".join(self._plain).strip("\n"))
+
+    def _run_text(self, kind: str, joined: list[str]) -> None:
+        text = "".join(joined)
+        if text:
+            self._title(kind)
+            self._text(text, markdown=kind == "text", style="line--dim" if kind == "reasoning" else "")
 
     # One event ---------------------------------------------------------------------------------------------------
 
@@ -266,3 +294,16 @@ class TextBuilder:
 
     def _put(self, lines: list[Line]) -> None:
         self._blocks.append(FixedBlock(lines))
+
+
+_DELTAS = {"text-delta": ("text", "text"), "reasoning-delta": ("reasoning", "text"), "tool-call-delta": ("tool call", "argumentsDelta")}
+
+
+def _streamed(event: Event) -> tuple[str, str] | None:
+    """The kind and the text of a streamed piece; an empty text for its beginning and end; None for other events."""
+    chunk = event.data.get("chunk") if event.type == "assistant/chunk" and isinstance(event.data, dict) else None
+    if not isinstance(chunk, dict):
+        return None
+    kind, key = _DELTAS.get(str(chunk.get("type")), ("", ""))
+    text = chunk.get(key)
+    return kind, text if isinstance(text, str) else ""

@@ -41,6 +41,7 @@ class ExportScreen(ModalScreen[None]):
         self._run_shown = run
         self._exporting = exporting
         self._note = ""
+        self._ready = False
 
     def compose(self) -> ComposeResult:
         """The rows of the picture, as far as they apply to a ZIP of raw logs."""
@@ -67,6 +68,7 @@ class ExportScreen(ModalScreen[None]):
     def on_mount(self) -> None:
         """Show how far it is."""
         self.query_one("#export-facts", Page).can_focus = False
+        self._ready = True
         self.update_run()
 
     def _target(self) -> str:
@@ -81,7 +83,7 @@ class ExportScreen(ModalScreen[None]):
 
     def update_run(self) -> None:
         """The export went on."""
-        if not self.is_mounted:
+        if not self._ready:
             return
         run = self._run_shown
         target = self.query_one("#target", Input)

@@ -17,7 +17,7 @@ from palimpsest_tui.flows.desk import Desk
 from palimpsest_tui.jobs.outside import run_command, view_text
 from palimpsest_tui.keys import Where, bindings
 from palimpsest_tui.messages import Answered
-from palimpsest_tui.reading.lines import FixedBlock, plain
+from palimpsest_tui.reading.lines import FixedBlock, plain, wrap
 from palimpsest_tui.screens.pages import Page
 from palimpsest_tui.settings import Settings, State
 from palimpsest_tui.widgets.inspector import Inspector
@@ -59,6 +59,7 @@ class LedgerScreen(Screen[None]):
         self.keymap = keymap
         self._desk: Desk | None = None
         self._told_root = False
+        self._notice_lines: list[str] = []
 
     @property
     def desk(self) -> Desk:
@@ -124,15 +125,18 @@ class LedgerScreen(Screen[None]):
 
     def _show_notice(self, lines: list[str]) -> None:
         notice = self.query_one("#notice", Page)
-        notice.turn_to(
-            [FixedBlock([plain(line, "line--dim" if number else "text--strong") for number, line in enumerate(lines)])]
-        )
+        self._notice_lines = lines
+        styled = [plain(line, "line--dim" if number else "text--strong") for number, line in enumerate(lines)]
+        wrapped = [part for line in styled for part in wrap(line, max(20, self.size.width - 6), 2)]
+        notice.turn_to([FixedBlock(wrapped)])
+        notice.styles.height = len(wrapped) + 2
         notice.add_class("shown")
 
     def close_notice(self) -> bool:
         """Close the notice. False when none is shown."""
         notice = self.query_one("#notice", Page)
         shown = notice.has_class("shown")
+        self._notice_lines = []
         notice.remove_class("shown")
         return shown
 
@@ -188,6 +192,12 @@ class LedgerScreen(Screen[None]):
         """A link of the inspector."""
         self.desk.inspecting.follow(event.link)
 
+    def on_inspector_resized(self, event: Inspector.Resized) -> None:
+        """The inspector came on the screen, or has another width."""
+        event.stop()
+        if self._desk is not None:
+            self.desk.inspecting.show()
+
     def on_timeline_gists_wanted(self, event: Timeline.GistsWanted) -> None:
         """Rows on the screen that are not read yet."""
         self.desk.opening.gists_wanted(event)
@@ -219,4 +229,5 @@ class LedgerScreen(Screen[None]):
     def _resized(self) -> None:
         self.desk.panes.apply()
         self.desk.telling.where()
-        self.call_after_refresh(self.desk.inspecting.show)
+        if self._notice_lines:
+            self._show_notice(self._notice_lines)

@@ -76,7 +76,7 @@ def read_words(text: str) -> SearchText:
         rest.append(text[at : match.start()])
         at = match.end()
     rest.append(text[at:])
-    phrase = _ESCAPED.sub(r"\1", " ".join(part for part in rest if part.strip())).strip()
+    phrase = _ESCAPED.sub(r"\1", " ".join(part.strip() for part in rest if part.strip())).strip()
     literal = phrase.startswith("=")
     if literal:
         phrase = phrase[1:].strip()

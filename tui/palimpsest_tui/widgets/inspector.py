@@ -53,8 +53,12 @@ class Inspector(LineList):
             """The inspector."""
             return self.inspector
 
+    class Resized(Message):
+        """The inspector has another width: its text has to be wrapped anew."""
+
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
+        self._told_width = 0
         self.document: Document = EMPTY
         self._matcher = Matcher("")
         self._wide = 0
@@ -83,6 +87,14 @@ class Inspector(LineList):
             if number >= self.document.first_line and self._matcher.spans(text_of(self.document.line(number))):
                 return number
         return None
+
+    def on_resize(self) -> None:
+        """Tell of another width."""
+        super().on_resize()
+        width = self.scrollable_content_region.width
+        if width != self._told_width:
+            self._told_width = width
+            self.post_message(self.Resized())
 
     # Rows --------------------------------------------------------------------------------------------------------
 

@@ -43,7 +43,7 @@ class LineList(ScrollView, can_focus=True):
         scrollbar-size-vertical: 1;
         & > .line--cursor { background: $block-cursor-background; color: $block-cursor-foreground; text-style: bold; }
         & > .line--cursor-blurred { background: $block-cursor-blurred-background; }
-        & > .line--dim { color: $text-muted; }
+        & > .line--dim { color: $dim; }
         & > .line--hit { background: $warning 40%; color: $text; text-style: bold; }
         & > .line--strong { text-style: bold; }
     }

@@ -24,9 +24,9 @@ class LineageTree(LineList):
         super().__init__(id=id)
         self._rows: Sequence[LineageRow] = ()
 
-    def show(self, rows: Sequence[LineageRow]) -> None:
-        """Show a family. The cursor stays on its node, or goes to the open session."""
-        key = self.row_key(self.cursor) if self.row_count() else None
+    def show(self, rows: Sequence[LineageRow], *, keep: bool = True) -> None:
+        """Show a family. The cursor stays on its node, or goes to the open session (always so unless `keep`)."""
+        key = self.row_key(self.cursor) if self.row_count() and keep else None
         self._rows = rows
         known = key is not None and self.row_of(key) is not None
         self.rows_changed(keep=known)

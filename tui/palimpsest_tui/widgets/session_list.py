@@ -119,13 +119,6 @@ class SessionList(LineList):
         """Where that session is now."""
         return self._places.get(key)
 
-    def rail_cell(self, row: int) -> Segment:
-        """The state mark of the session."""
-        session = self.session_at(row)
-        if session is None:
-            return Segment(" ")
-        return Segment(STATE_MARK[session.state], self._state_style(session.state))
-
     def draw_row(self, row: int, width: int) -> list[list[Segment]]:
         """Title, project, age, events, size; what does not fit is left out from the right."""
         if self._found is not None:
@@ -133,19 +126,21 @@ class SessionList(LineList):
         entry = self._rows[row]
         if entry.session is None:
             counted = f" {entry.sessions}"
-            heading = clip(printable_line(entry.heading), width - len(counted))
-            return [[Segment(heading, self.partial("session--heading")), Segment(counted, self.partial("line--dim"))]]
+            heading = clip(printable_line(entry.heading), width - len(counted) - 1)
+            return [[Segment(" "), Segment(heading, self.partial("session--heading")), Segment(counted, self.partial("line--dim"))]]
         return [self._draw_session(entry.session, entry.rail, width)]
 
     def _draw_session(self, session: SessionSummary, rail: str, width: int) -> list[Segment]:
         dim = self.partial("line--dim")
         numbers_width = 12  # age (6) and events (5) with a space
+        mark = Segment(STATE_MARK[session.state], self._state_style(session.state))
+        width -= 1
         wide, wider = width >= 52, width >= 66
         title_room = width - numbers_width - (8 if wide else 0) - (16 if wider else 0)
         rail_text = clip(rail, max(0, title_room - 8))
         title = fit(title_of(session), title_room - width_of(rail_text))
         style = self.partial("line--strong") if session.path == self.open_key else self._title_style(session)
-        segments = [Segment(rail_text, self.partial("session--rail")), Segment(title, style)]
+        segments = [mark, Segment(rail_text, self.partial("session--rail")), Segment(title, style)]
         if wider:
             segments.append(Segment(" " + fit(printable_line(session.project or ""), 15), dim))
         when = numbers.age(session.last_time or session.created_at, self._now_ms)
@@ -165,8 +160,10 @@ class SessionList(LineList):
             more = f" ={found.carried_by + 1}" + more
         when = fit_right(numbers.age(hit.time, self._now_ms), 7)
         style = self.partial("line--strong")
+        mark = Segment(" ") if session is None else Segment(STATE_MARK[session.state], self._state_style(session.state))
         first = [
-            Segment(fit(title, width - len(when) - 6), style),
+            mark,
+            Segment(fit(title, width - len(when) - 7), style),
             Segment(fit_right(more, 6), dim),
             Segment(when, dim),
         ]

@@ -68,7 +68,7 @@ class Bar(Widget):
             return Strip.blank(width, base)
         right = self._segments(self._right, max(0, width - 2))
         used = sum(width_of(segment.text) for segment in right)
-        left = self._segments(self._left, max(0, width - used - (2 if used else 1)))
+        left = self._segments(self._left, max(0, width - used - (4 if used else 1)))
         gap = width - used - sum(width_of(segment.text) for segment in left) - 1 - (1 if used else 0)
         segments = [Segment(" "), *left, Segment(" " * max(0, gap)), *right]
         return Strip(segments).adjust_cell_length(width, base).apply_style(base)

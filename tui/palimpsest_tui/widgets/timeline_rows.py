@@ -80,6 +80,16 @@ class FoldedRows:
             self._last_class = value
             self._end += 1
 
+    def cut_back(self, event: int, last_class: int) -> None:
+        """Forget the events from `event` on; `last_class` is the class of the event before it."""
+        while self._starts and self._starts[-1] >= event:
+            self._starts.pop()
+            self._counts.pop()
+        if self._starts:
+            self._counts[-1] = min(self._counts[-1], event - self._starts[-1])
+        self._end = min(self._end, event)
+        self._last_class = last_class
+
 
 class Singles:
     """Rows of one event each, by ascending index."""

@@ -78,3 +78,9 @@ def parse_config(raw: dict[str, Any], *, mode: str = "tolerant") -> Config:
     if config.default_limit > config.max_limit:
         raise _bad("defaultLimit", "no larger than maxLimit")
     return config
+
+
+APP_CONFIG = Config(tokenizer="unicode61-cjk")
+"""What an engine, the indexer's process and so the app, the commands and the tools use unless told otherwise: tolerant,
+with Chinese, Japanese and Korean text found by any run of characters. They share it because an index has one
+fingerprint, and must not be rebuilt by whoever comes next."""

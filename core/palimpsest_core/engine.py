@@ -12,15 +12,19 @@ from typing import Any
 
 from palimpsest_core.base.cancel import CancelToken, check
 from palimpsest_core.base.errors import ErrorCode, SessionQueryError
+from palimpsest_core.base.progress import ProgressSink
+from palimpsest_core.export.plan import ExportPlan, descendant_ids, make_plan
+from palimpsest_core.export.zip import ExportResult, write_archive
 from palimpsest_core.live.store import SessionStore
 from palimpsest_core.log.text import registry_for
-from palimpsest_core.model.config import Config
+from palimpsest_core.model.config import APP_CONFIG, Config
 from palimpsest_core.model.event import EventDocument, EventRecord, EventTrace, EventWindow
 from palimpsest_core.model.header import Header
 from palimpsest_core.model.search import EventPage, Filter, SessionPage
 from palimpsest_core.model.session import (
     SessionLog,
     SessionRecord,
+    SessionSummary,
     SessionTrace,
     SettledTitle,
     SurfaceSnapshot,
@@ -28,10 +32,15 @@ from palimpsest_core.model.session import (
     TitleSnapshot,
 )
 from palimpsest_core.query import reads, traces
-from palimpsest_core.query.corpus import Corpus
-from palimpsest_core.query.durable import DurableSource
+from palimpsest_core.query.corpus import Corpus, not_found
+from palimpsest_core.query.durable import DurableSource, unreadable_file
 from palimpsest_core.query.filters import parse_event_filters, parse_session_filters, session_matcher
-from palimpsest_core.sync.service import SearchService, default_index_path
+from palimpsest_core.query.openlog import OpenLog
+from palimpsest_core.storage.attachments import attachment_store
+from palimpsest_core.storage.layout import LogFile
+from palimpsest_core.sync import overview
+from palimpsest_core.sync.reconcile import Refresh
+from palimpsest_core.sync.service import IndexStatus, SearchService, default_index_path
 
 
 class Engine:
@@ -52,7 +61,7 @@ class Engine:
     ) -> None:
         self.root = root
         self.index = index
-        self.config = config if config is not None else Config()
+        self.config = config if config is not None else APP_CONFIG
         self.store = store
         self._registry = registry_for(self.config.extractors)
         self._durable = DurableSource(root, self.config) if root is not None else None
@@ -91,17 +100,119 @@ class Engine:
     # Sessions -------------------------------------------------------------------------------------------------------
 
     def list_sessions(self, cancel: CancelToken | None = None) -> list[SessionRecord]:
-        """Every session, newest first; only headers are read."""
-        return self._corpus.records(cancel)
+        """Every session, newest first; only headers are read.
+
+        In tolerant mode a session that the index has read also tells generation, findings, lineage and counts.
+        """
+        records = self._corpus.records(cancel)
+        if self.config.mode == "strict" or not self.mounted:
+            return records
+        index = self._search.index()
+        rows = overview.known_rows(index) if index is not None else {}
+        return [overview.enriched(record, rows.get(record.header.id, ())) for record in records]
 
     def filter_sessions(self, filters: Any, cancel: CancelToken | None = None) -> list[SessionRecord]:
         """The sessions that pass every filter, in the order of `list_sessions`. Raises `INVALID_FILTER`."""
         passes = session_matcher(parse_session_filters(filters))
-        return [record for record in self._corpus.records(cancel) if passes(record)]
+        return [record for record in self.list_sessions(cancel) if passes(record)]
 
     def trace_session(self, session_id: Any, cancel: CancelToken | None = None) -> SessionTrace:
         """Ancestors and descendants of a session. Raises `SESSION_NOT_FOUND`, `INVALID_LINEAGE`."""
-        return traces.trace_session(self._corpus.records(cancel), session_id, cancel)
+        return traces.trace_session(self.list_sessions(cancel), session_id, cancel)
+
+    # For people: always tolerant ------------------------------------------------------------------------------------
+
+    def sessions(self, cancel: CancelToken | None = None, *, fresh: bool = True) -> list[SessionSummary]:
+        """A row for every session and every log that cannot be read, with its reason; in no particular order.
+
+        `fresh` looks at the root: what the index does not know in its present state is listed from its header.
+        Otherwise the rows are the index's alone (quick; empty before the first `refresh`).
+        """
+        index = self._search.index()
+        if not fresh or self._durable is None:
+            return overview.known_overview(index) if index is not None else []
+        return overview.present_overview(self._durable.root, index, self.config, cancel)
+
+    def lineage(self, session_id: str, cancel: CancelToken | None = None, *, fresh: bool = True) -> SessionTrace:
+        """As `trace_session`, for people: circles, lost parents and unreadable logs end the trace with a reason."""
+        rows = self.sessions(cancel, fresh=fresh)
+        records = [record for row in rows if (record := overview.record_of(row)) is not None]
+        return traces.trace_tolerantly(records, session_id, overview.unreadable_reasons(rows), cancel)
+
+    def resolve_id(self, text: str, cancel: CancelToken | None = None) -> str:
+        """The one session id that `text` is or begins.
+
+        Raises `SESSION_NOT_FOUND` when there is none, `INVALID_FILTER` when there are several.
+        """
+        return overview.resolve(text, [row.id for row in self.sessions(cancel)])
+
+    def open_log(self, session_id: str, generation: int | None = None) -> OpenLog:
+        """A stored log for looking at; call `load` next, in a worker. Raises `SESSION_NOT_FOUND`, `PERSISTENCE_FAILED`.
+
+        `generation` chooses among several files of the session.
+        """
+        file = self._file_of(session_id, generation)
+        try:
+            return OpenLog.start(file, config=self.config)
+        except OSError as error:
+            raise unreadable_file(file, error) from error
+
+    def refresh(self, cancel: CancelToken | None = None, progress: ProgressSink | None = None) -> Refresh:
+        """Bring the index up to date with the logs. Does nothing while another process has that task."""
+        return self._search.refresh(cancel, progress)
+
+    def rebuild_index(self) -> None:
+        """Empty the index; the next `refresh` reads every log again."""
+        self._search.rebuild()
+
+    def index_status(self) -> IndexStatus:
+        """Where the index is and how it is."""
+        return self._search.status()
+
+    # Export ---------------------------------------------------------------------------------------------------------
+
+    def plan_export(
+        self,
+        session_id: str,
+        descendants: bool = True,
+        cancel: CancelToken | None = None,
+        progress: ProgressSink | None = None,
+    ) -> ExportPlan:
+        """What an archive of a session (and everything below it) would hold. A live session is flushed first.
+
+        Raises `SESSION_NOT_FOUND`, `PERSISTENCE_FAILED`, `ABORTED`.
+        """
+        below = descendant_ids(self.lineage(session_id, cancel).descendants) if descendants else []
+        ids = [session_id, *below]
+        for live_id in ids:
+            if self.store is not None and self.store.get(live_id) is not None:
+                self.store.flush(live_id)
+        logs = [(each, self._file_of(each, None)) for each in ids]
+        assert self.root is not None
+        return make_plan(logs, attachment_store(self.root), config=self.config, cancel=cancel, progress=progress)
+
+    def export(
+        self,
+        plan: ExportPlan,
+        target: Path,
+        *,
+        level: int = 6,
+        overwrite: bool = False,
+        allow_missing: bool = False,
+        cancel: CancelToken | None = None,
+        progress: ProgressSink | None = None,
+    ) -> ExportResult:
+        """Write the archive of a plan: whole or not at all. Raises `ExportError`, `SessionQueryError`."""
+        return write_archive(
+            plan,
+            target,
+            config=self.config,
+            level=level,
+            overwrite=overwrite,
+            allow_missing=allow_missing,
+            cancel=cancel,
+            progress=progress,
+        )
 
     # One session ----------------------------------------------------------------------------------------------------
 
@@ -220,3 +331,21 @@ class Engine:
 
     def _observe(self, session_id: Any, cancel: CancelToken | None, generation: int | None) -> reads.Observed:
         return self._corpus.observe(session_id, cancel, generation=generation)
+
+    def _file_of(self, session_id: str, generation: int | None) -> LogFile:
+        """The file that answers for a session: as the index knows it if it is still there, else as the root shows."""
+        index = self._search.index()
+        if index is not None:
+            for row in index.summaries_of(session_id):
+                if generation is None or row.generation == generation:
+                    try:
+                        return LogFile.at(row.path)
+                    except OSError:
+                        break
+        entry = self._durable.find(session_id) if self._durable is not None else None
+        file = None
+        if entry is not None:
+            file = entry.primary if generation is None else entry.file_of(generation)
+        if file is None:
+            raise not_found(session_id)
+        return file

@@ -32,11 +32,19 @@ def _cursor(args: Args) -> Any:
     return _Null() if args["cursor"] is None else args["cursor"]
 
 
+def _known(engine: Engine, cancel: CancelToken | None) -> None:
+    """In tolerant mode records tell what the index knows, so the index is brought up to date first."""
+    if engine.config.mode == "tolerant" and engine.config.open_at != "never":
+        engine.refresh(cancel)
+
+
 def _list_sessions(engine: Engine, args: Args, cancel: CancelToken | None) -> Any:
+    _known(engine, cancel)
     return to_json(engine.list_sessions(cancel))
 
 
 def _filter_sessions(engine: Engine, args: Args, cancel: CancelToken | None) -> Any:
+    _known(engine, cancel)
     return to_json(engine.filter_sessions(args.get("filters"), cancel))
 
 
@@ -65,6 +73,7 @@ def _read_event(engine: Engine, args: Args, cancel: CancelToken | None) -> Any:
 
 
 def _trace_session(engine: Engine, args: Args, cancel: CancelToken | None) -> Any:
+    _known(engine, cancel)
     return engine.trace_session(args.get("sessionId"), cancel).as_json()
 
 

@@ -18,21 +18,38 @@ import platformdirs
 
 from palimpsest_core.base.cancel import CancelToken, check
 from palimpsest_core.base.errors import ErrorCode, SessionQueryError
+from palimpsest_core.base.progress import Progress, ProgressSink
+from palimpsest_core.live.store import LiveSession
 from palimpsest_core.model.config import Config
+from palimpsest_core.model.jsonable import Record
 from palimpsest_core.model.search import EventPage, SessionPage
 from palimpsest_core.query.corpus import Corpus
+from palimpsest_core.query.durable import DurableSource
 from palimpsest_core.search.fts5.provider import Fts5Provider
 from palimpsest_core.search.fts5.searcher import Options
 from palimpsest_core.search.request import ABSENT, event_search, session_search
+from palimpsest_core.storage.locks import FileLock
 from palimpsest_core.sync.mirror import LiveMirror, StoredMirror
+from palimpsest_core.sync.reconcile import Reconciler, Refresh, SyncProgress
 
 _LOOK_SECONDS = 0.05
+_MEMORY = ":memory:"
 
 
 def default_index_path(root: Path) -> Path:
     """Where the index of a root is kept for this user: one file for each real path, in the platform's cache folder."""
     name = hashlib.sha256(os.fsencode(os.path.realpath(root))).hexdigest()[:24]
     return platformdirs.user_cache_path("palimpsest", appauthor=False) / f"{name}.sqlite"
+
+
+class IndexStatus(Record, frozen=True):
+    """The state of the index: its file and size in bytes, how many logs it holds, and what was done on opening it."""
+
+    path: str
+    open: bool
+    bytes: int
+    logs: int
+    notices: list[str]
 
 
 class SearchService:
@@ -122,25 +139,84 @@ class SearchService:
         if self._config.open_at == "never":
             self.provider()
 
+    def index(self) -> Fts5Provider | None:
+        """The open index, None where search is switched off."""
+        return None if self._config.open_at == "never" else self.provider()
+
     def observe(self, cancel: CancelToken | None = None) -> None:
         """Make the index equal to the corpus as it is now. Raises what the sources refuse."""
-        self.provider()
+        provider = self.provider()
+        strict = self._config.mode == "strict"
         with self._one_at_a_time(cancel):
-            # Listing first: a conflict of headers or an unreadable root refuses the search as a whole.
-            self._corpus.records(cancel)
-            assert self._stored is not None
-            assert self._live is not None
             live = self._corpus.live.sessions() if self._corpus.live is not None else []
+            if strict or live:
+                # A conflict of headers or, in strict mode, an unreadable root refuses the search as a whole.
+                self._corpus.records(cancel)
             stored: frozenset[str] = frozenset()
             if self._corpus.durable is not None:
-                try:
-                    stored = self._stored.sync(self._corpus.durable, frozenset(item.id for item in live), cancel)
-                except SessionQueryError as error:
-                    if error.code is not ErrorCode.CORRUPT_SESSION:
-                        raise
-                    # To a search an unreadable log is a failure of the store, whatever is wrong with it.
-                    raise SessionQueryError(ErrorCode.PERSISTENCE_FAILED, error.message) from error
+                if strict:
+                    stored = self._mirror(self._corpus.durable, live, cancel)
+                else:
+                    self._reconcile(cancel, None)
+                    stored = frozenset(entry.session_id for entry in provider.persisted_inventory())
+            assert self._live is not None
             self._live.sync(live, stored, cancel)
+
+    def _mirror(self, durable: DurableSource, live: list[LiveSession], cancel: CancelToken | None) -> frozenset[str]:
+        assert self._stored is not None
+        try:
+            return self._stored.sync(durable, frozenset(session.id for session in live), cancel)
+        except SessionQueryError as error:
+            if error.code is not ErrorCode.CORRUPT_SESSION:
+                raise
+            # To a search an unreadable log is a failure of the store, whatever is wrong with it.
+            raise SessionQueryError(ErrorCode.PERSISTENCE_FAILED, error.message) from error
+
+    def refresh(self, cancel: CancelToken | None = None, progress: ProgressSink | None = None) -> Refresh:
+        """Bring the index up to date with the stored logs and tell what changed (tolerant mode).
+
+        Does nothing (`elsewhere`) while another process has that task.
+        """
+        self.provider()
+        if self._corpus.durable is None:
+            return Refresh()
+        with self._one_at_a_time(cancel):
+            return self._reconcile(cancel, progress)
+
+    def _reconcile(self, cancel: CancelToken | None, progress: ProgressSink | None) -> Refresh:
+        def tell(step: SyncProgress) -> None:
+            if progress is not None:
+                progress(Progress(step.bytes_done, step.bytes_total, "bytes", step.path))
+
+        lock = None if self._index == _MEMORY else FileLock(f"{self._index}.lock")
+        if lock is not None and not lock.acquire():
+            return Refresh(elsewhere=True)
+        try:
+            return Reconciler(self.provider(), self._root, self._config).run(cancel, tell)
+        finally:
+            if lock is not None:
+                lock.release()
+
+    def rebuild(self) -> None:
+        """Forget everything in the index, so that the next refresh reads every log again."""
+        provider = self.provider()
+        with self._one_at_a_time(None), provider.batch():
+            for held in list(provider.known_logs().values()):
+                provider.remove_log(held.number)
+
+    def status(self) -> IndexStatus:
+        """Where the index is and how it is."""
+        provider = self.index()
+        if provider is None:
+            return IndexStatus(path=self._index, open=False, bytes=0, logs=0, notices=[])
+        size = os.path.getsize(self._index) if self._index != _MEMORY and os.path.exists(self._index) else 0
+        return IndexStatus(
+            path=self._index,
+            open=True,
+            bytes=size,
+            logs=len(provider.known_logs()),
+            notices=list(provider.notices),
+        )
 
     @contextmanager
     def _one_at_a_time(self, cancel: CancelToken | None) -> Iterator[None]:

@@ -1,0 +1,296 @@
+"""Palimpsest's engine: reads, searches, traces and exports session logs. Everything public is exported here.
+
+    from palimpsest_core import Engine
+
+    with Engine(Path("~/.dsh/sessions").expanduser()) as engine:
+        engine.refresh()
+        for hit in engine.search_sessions("the phrase").items:
+            print(hit.header.id, hit.best_match.snippet)
+
+Names are loaded when they are first used, so that importing this package costs next to nothing.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from palimpsest_core.base.cancel import CancelToken
+    from palimpsest_core.base.casefold import literal_pattern
+    from palimpsest_core.base.errors import ErrorCode, SessionQueryError
+    from palimpsest_core.base.printable import printable, printable_line
+    from palimpsest_core.base.progress import Progress, ProgressSink
+    from palimpsest_core.engine import Engine
+    from palimpsest_core.export.errors import ExportError, ExportErrorCode
+    from palimpsest_core.export.plan import ExportPlan, MissingImage, PlannedImage, PlannedLog
+    from palimpsest_core.export.reopen import NotALog, Target, opened_target
+    from palimpsest_core.export.zip import ExportResult
+    from palimpsest_core.live.store import LiveSession, SessionStore
+    from palimpsest_core.log.gist import LABELS, Gist, gist
+    from palimpsest_core.log.messages import (
+        Attachment,
+        ToolCall,
+        ToolResult,
+        attachments_of,
+        call_of,
+        content_blocks,
+        is_checkpoint,
+        is_human_prompt,
+        message_id,
+        source_of,
+        speaker_of,
+        tool_calls,
+        tool_result,
+    )
+    from palimpsest_core.log.text import Registry, full_text, registry_for, semantic_text
+    from palimpsest_core.log.turns import Step, Turn
+    from palimpsest_core.log.usage import Usage, usage_of
+    from palimpsest_core.model.config import Config, parse_config
+    from palimpsest_core.model.event import (
+        Event,
+        EventDocument,
+        EventRecord,
+        EventTrace,
+        EventWindow,
+        Surface,
+        event_json,
+    )
+    from palimpsest_core.model.finding import Finding, FindingCode
+    from palimpsest_core.model.header import Header
+    from palimpsest_core.model.jsonable import to_json
+    from palimpsest_core.model.search import (
+        EventHit,
+        EventPage,
+        Filter,
+        SessionHit,
+        SessionPage,
+    )
+    from palimpsest_core.model.session import (
+        Lineage,
+        LineageNode,
+        SessionLog,
+        SessionRecord,
+        SessionState,
+        SessionSummary,
+        SessionTrace,
+        SettledTitle,
+        Speaker,
+        SurfaceSnapshot,
+        Title,
+        TitleSnapshot,
+    )
+    from palimpsest_core.query.openlog import Growth, OpenLog
+    from palimpsest_core.query.table import (
+        BOUNDARY,
+        SURFACE_OF,
+        EventTable,
+        Flag,
+        Mark,
+        Row,
+    )
+    from palimpsest_core.search.matching import Matcher
+    from palimpsest_core.storage.layout import LogFile
+    from palimpsest_core.sync.reconcile import Refresh
+    from palimpsest_core.sync.service import IndexStatus, default_index_path
+    from palimpsest_core.writer.store import JsonlStore
+
+_HOMES: dict[str, str] = {
+    "Attachment": "palimpsest_core.log.messages",
+    "BOUNDARY": "palimpsest_core.query.table",
+    "CancelToken": "palimpsest_core.base.cancel",
+    "Config": "palimpsest_core.model.config",
+    "Engine": "palimpsest_core.engine",
+    "ErrorCode": "palimpsest_core.base.errors",
+    "Event": "palimpsest_core.model.event",
+    "EventDocument": "palimpsest_core.model.event",
+    "EventHit": "palimpsest_core.model.search",
+    "EventPage": "palimpsest_core.model.search",
+    "EventRecord": "palimpsest_core.model.event",
+    "EventTable": "palimpsest_core.query.table",
+    "EventTrace": "palimpsest_core.model.event",
+    "EventWindow": "palimpsest_core.model.event",
+    "ExportError": "palimpsest_core.export.errors",
+    "ExportErrorCode": "palimpsest_core.export.errors",
+    "ExportPlan": "palimpsest_core.export.plan",
+    "ExportResult": "palimpsest_core.export.zip",
+    "Filter": "palimpsest_core.model.search",
+    "Finding": "palimpsest_core.model.finding",
+    "FindingCode": "palimpsest_core.model.finding",
+    "Flag": "palimpsest_core.query.table",
+    "Gist": "palimpsest_core.log.gist",
+    "Growth": "palimpsest_core.query.openlog",
+    "Header": "palimpsest_core.model.header",
+    "IndexStatus": "palimpsest_core.sync.service",
+    "JsonlStore": "palimpsest_core.writer.store",
+    "LABELS": "palimpsest_core.log.gist",
+    "Lineage": "palimpsest_core.model.session",
+    "LineageNode": "palimpsest_core.model.session",
+    "LiveSession": "palimpsest_core.live.store",
+    "LogFile": "palimpsest_core.storage.layout",
+    "Mark": "palimpsest_core.query.table",
+    "Matcher": "palimpsest_core.search.matching",
+    "MissingImage": "palimpsest_core.export.plan",
+    "NotALog": "palimpsest_core.export.reopen",
+    "OpenLog": "palimpsest_core.query.openlog",
+    "PlannedImage": "palimpsest_core.export.plan",
+    "PlannedLog": "palimpsest_core.export.plan",
+    "Progress": "palimpsest_core.base.progress",
+    "ProgressSink": "palimpsest_core.base.progress",
+    "Refresh": "palimpsest_core.sync.reconcile",
+    "Registry": "palimpsest_core.log.text",
+    "Row": "palimpsest_core.query.table",
+    "SURFACE_OF": "palimpsest_core.query.table",
+    "SessionHit": "palimpsest_core.model.search",
+    "SessionLog": "palimpsest_core.model.session",
+    "SessionPage": "palimpsest_core.model.search",
+    "SessionQueryError": "palimpsest_core.base.errors",
+    "SessionRecord": "palimpsest_core.model.session",
+    "SessionState": "palimpsest_core.model.session",
+    "SessionStore": "palimpsest_core.live.store",
+    "SessionSummary": "palimpsest_core.model.session",
+    "SessionTrace": "palimpsest_core.model.session",
+    "SettledTitle": "palimpsest_core.model.session",
+    "Speaker": "palimpsest_core.model.session",
+    "Step": "palimpsest_core.log.turns",
+    "Surface": "palimpsest_core.model.event",
+    "SurfaceSnapshot": "palimpsest_core.model.session",
+    "Target": "palimpsest_core.export.reopen",
+    "Title": "palimpsest_core.model.session",
+    "TitleSnapshot": "palimpsest_core.model.session",
+    "ToolCall": "palimpsest_core.log.messages",
+    "ToolResult": "palimpsest_core.log.messages",
+    "Turn": "palimpsest_core.log.turns",
+    "Usage": "palimpsest_core.log.usage",
+    "attachments_of": "palimpsest_core.log.messages",
+    "call_of": "palimpsest_core.log.messages",
+    "content_blocks": "palimpsest_core.log.messages",
+    "default_index_path": "palimpsest_core.sync.service",
+    "event_json": "palimpsest_core.model.event",
+    "full_text": "palimpsest_core.log.text",
+    "gist": "palimpsest_core.log.gist",
+    "is_checkpoint": "palimpsest_core.log.messages",
+    "is_human_prompt": "palimpsest_core.log.messages",
+    "literal_pattern": "palimpsest_core.base.casefold",
+    "message_id": "palimpsest_core.log.messages",
+    "opened_target": "palimpsest_core.export.reopen",
+    "parse_config": "palimpsest_core.model.config",
+    "printable": "palimpsest_core.base.printable",
+    "printable_line": "palimpsest_core.base.printable",
+    "registry_for": "palimpsest_core.log.text",
+    "semantic_text": "palimpsest_core.log.text",
+    "source_of": "palimpsest_core.log.messages",
+    "speaker_of": "palimpsest_core.log.messages",
+    "to_json": "palimpsest_core.model.jsonable",
+    "tool_calls": "palimpsest_core.log.messages",
+    "tool_result": "palimpsest_core.log.messages",
+    "usage_of": "palimpsest_core.log.usage",
+}
+"""Where each public name lives."""
+
+
+def __getattr__(name: str) -> Any:
+    home = _HOMES.get(name)
+    if home is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(importlib.import_module(home), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_HOMES})
+
+
+# In plain order, which a test checks.
+__all__ = [  # noqa: RUF022
+    "Attachment",
+    "BOUNDARY",
+    "CancelToken",
+    "Config",
+    "Engine",
+    "ErrorCode",
+    "Event",
+    "EventDocument",
+    "EventHit",
+    "EventPage",
+    "EventRecord",
+    "EventTable",
+    "EventTrace",
+    "EventWindow",
+    "ExportError",
+    "ExportErrorCode",
+    "ExportPlan",
+    "ExportResult",
+    "Filter",
+    "Finding",
+    "FindingCode",
+    "Flag",
+    "Gist",
+    "Growth",
+    "Header",
+    "IndexStatus",
+    "JsonlStore",
+    "LABELS",
+    "Lineage",
+    "LineageNode",
+    "LiveSession",
+    "LogFile",
+    "Mark",
+    "Matcher",
+    "MissingImage",
+    "NotALog",
+    "OpenLog",
+    "PlannedImage",
+    "PlannedLog",
+    "Progress",
+    "ProgressSink",
+    "Refresh",
+    "Registry",
+    "Row",
+    "SURFACE_OF",
+    "SessionHit",
+    "SessionLog",
+    "SessionPage",
+    "SessionQueryError",
+    "SessionRecord",
+    "SessionState",
+    "SessionStore",
+    "SessionSummary",
+    "SessionTrace",
+    "SettledTitle",
+    "Speaker",
+    "Step",
+    "Surface",
+    "SurfaceSnapshot",
+    "Target",
+    "Title",
+    "TitleSnapshot",
+    "ToolCall",
+    "ToolResult",
+    "Turn",
+    "Usage",
+    "attachments_of",
+    "call_of",
+    "content_blocks",
+    "default_index_path",
+    "event_json",
+    "full_text",
+    "gist",
+    "is_checkpoint",
+    "is_human_prompt",
+    "literal_pattern",
+    "message_id",
+    "opened_target",
+    "parse_config",
+    "printable",
+    "printable_line",
+    "registry_for",
+    "semantic_text",
+    "source_of",
+    "speaker_of",
+    "to_json",
+    "tool_calls",
+    "tool_result",
+    "usage_of",
+]

@@ -204,7 +204,15 @@ GISTS = [
     (prompt("Fix\n the  build"), ("user", "Fix the build")),
     (prompt("a summary", "compact-checkpoint"), ("summary", "a summary")),
     (prompt("\x1b[31mred [bold]"), ("user", "\u241b[31mred [bold]")),
-    (("tool/call", {"name": "grep", "arguments": '{"q":1}'}), ("call", 'grep({"q":1})')),
+    (("tool/call", {"name": "grep", "arguments": '{"q":1}'}), ("call", "grep 1")),
+    (
+        ("tool/call", {"name": "edit", "arguments": '{"path": "a.py", "at": [1, null]}'}),
+        ("call", "edit path=a.py at=[1, null]"),
+    ),
+    (("tool/call", {"name": "odd", "arguments": "{broken"}), ("call", "odd {broken")),
+    (("tool/result", {"message": {"content": []}}), ("result", "(empty)")),
+    (("assistant/chunk", {"chunk": {"type": "usage", "usage": COUNTS}}), ("usage", "in 10 out 5 cached 3")),
+    (("tool/ptc-dispatch", {"name": "grep", "arguments": {"q": "x"}, "content": "y"}), ("nested", "grep x →")),
     (
         ("tool/result", {"message": {"content": [{"type": "text", "text": "no"}]}, "error": {"code": "FAILED"}}),
         ("result", "FAILED: no"),

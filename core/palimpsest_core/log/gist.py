@@ -5,22 +5,22 @@ Made for rows that are painted while somebody scrolls: it looks at the beginning
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from typing import Any, Final, NamedTuple
 
 from palimpsest_core.base.jstext import squeeze
 from palimpsest_core.base.printable import printable_line
+from palimpsest_core.log.labels import LABELS, label_of
 from palimpsest_core.log.messages import (
     content_blocks,
     message_of,
     source_of,
-    speaker_of,
     tool_result,
 )
 from palimpsest_core.log.shapes import list_at, member, objects_at, strings_of, text_at, whole
-from palimpsest_core.log.usage import usage_of
+from palimpsest_core.log.usage import Usage, usage_of
 from palimpsest_core.model.event import Event
-from palimpsest_core.model.session import Speaker
 
 
 class Gist(NamedTuple):
@@ -30,98 +30,11 @@ class Gist(NamedTuple):
     text: str
 
 
-LABELS: Final = {
-    "user/message": "user",
-    "assistant/message": "asst",
-    "assistant/attempt": "attempt",
-    "assistant/chunk": "chunk",
-    "tool/call": "call",
-    "tool/result": "result",
-    "system/message": "system",
-    "developer/message": "dev",
-    "steering/message": "user",
-    "turn/start": "turn",
-    "turn/end": "turn",
-    "step/start": "step",
-    "step/end": "step",
-    "agent/inbox/spliced": "inbox",
-    "request/header": "request",
-    "request/context": "context",
-    "request/header-delta": "request",
-    "model/selection": "model",
-    "llm/retry": "retry",
-    "llm/retry-started": "retry",
-    "web/deepseek-search-llm-request": "search",
-    "tool/code-dispatch-start": "nested",
-    "tool/code-dispatch": "nested",
-    "tool/ptc-dispatch-start": "nested",
-    "tool/ptc-dispatch": "nested",
-    "tool-workflow/run-start": "flow",
-    "tool-workflow/agent-start": "flow",
-    "tool-workflow/agent-end": "flow",
-    "tool-workflow/run-end": "flow",
-    "todo/write": "todo",
-    "deliverables/presented": "files",
-    "workspace/changes": "files",
-    "image/offload": "image",
-    "session/title": "title",
-    "session/title-llm-request": "title",
-    "session/end-seed": "seed",
-    "session-log-deepseek/delivery-accepted": "log",
-    "agent-preset/selected": "preset",
-    "permission/preset": "preset",
-    "plan/mode": "plan",
-    "sandbox/mode": "sandbox",
-    "approval/asked": "approve",
-    "approval/decided": "approve",
-    "approval/policy": "approve",
-    "command/run": "command",
-    "command/done": "command",
-    "compaction/start": "compact",
-    "compaction/summary": "compact",
-    "compaction/end": "compact",
-    "compaction/prune": "prune",
-    "compact/start": "compact",
-    "compact/summary": "compact",
-    "compact/end": "compact",
-    "compact/prune": "prune",
-    "feedback/record": "note",
-    "feedback/message-put": "note",
-    "feedback/message-delete": "note",
-    "goal/change": "goal",
-    "hook/invoked": "hook",
-    "hook/result": "hook",
-    "schedule/change": "sched",
-    "subagent/descriptor": "agent",
-    "subagent/model-selection-policy": "agent",
-    "subagent/catalog": "agent",
-    "team/member": "team",
-    "team/task": "team",
-    "team/message/queued": "team",
-    "team/message/delivered": "team",
-    "mode/set": "mode",
-}
-"""Label of each known event type; unknown types are labelled `other`, user messages by who speaks."""
-
-OTHER: Final = "other"
-
 _DEPTH: Final = 8
 """How deep results within results are followed; no sound log nests them more than once."""
 
-_SPEAKERS: Final = {
-    Speaker.USER: "user",
-    Speaker.COMPACTION: "summary",
-    Speaker.NOTICE: "notice",
-    Speaker.CONTEXT: "inject",
-    Speaker.RELAY: "relay",
-}
-
-
-def label_of(event: Event) -> str:
-    """The short label of an event's kind."""
-    if event.type in ("user/message", "steering/message"):
-        return _SPEAKERS.get(speaker_of(event) or Speaker.CONTEXT, "inject")
-    return LABELS.get(event.type, OTHER)
+_PARSED: Final = 20_000
+"""Longer arguments are shown as they are, because a row is painted while somebody scrolls."""
 
 
 def gist(event: Event, width: int = 200) -> Gist:
@@ -160,7 +73,7 @@ def _block(block: dict[str, Any], room: int, depth: int) -> str:
         case "reasoning":
             return "[reasoning]"
         case "tool-call":
-            return f"{text_at(block, 'name')}({text_at(block, 'arguments')[:room]})"
+            return call_line(text_at(block, "name"), text_at(block, "arguments"), room)
         case "tool-result":
             return "…" if depth >= _DEPTH else _blocks(objects_at(block, "content"), room // 4, depth + 1)
         case "image" | "file":
@@ -195,7 +108,24 @@ def _message(event: Event, width: int) -> str:
 
 
 def _call(event: Event, width: int) -> str:
-    return f"{text_at(event.data, 'name')}({text_at(event.data, 'arguments')[: width * 4]})"
+    return call_line(text_at(event.data, "name"), text_at(event.data, "arguments"), width * 4)
+
+
+def call_line(name: str, arguments: str, room: int) -> str:
+    """A call as a person would say it: `grep parse`, `edit path=a.py line=3`; what is no JSON object stays as it is."""
+    try:
+        given = json.loads(arguments) if len(arguments) <= _PARSED else None
+    except (ValueError, RecursionError):
+        given = None
+    if not isinstance(given, dict):
+        return f"{name} {arguments[:room]}"
+    if len(given) == 1:
+        return f"{name} {_argument(next(iter(given.values())), room)}"
+    return " ".join([name, *(f"{key}={_argument(value, room)}" for key, value in given.items())])
+
+
+def _argument(value: Any, room: int) -> str:
+    return value[:room] if isinstance(value, str) else json.dumps(value, ensure_ascii=False)[:room]
 
 
 def _result(event: Event, width: int) -> str:
@@ -204,7 +134,7 @@ def _result(event: Event, width: int) -> str:
         return ""
     text = _blocks(result.content, width)
     failed = result.error_code or result.error_name or ("error" if result.is_error else "")
-    return f"{failed}: {text}" if failed else text
+    return f"{failed}: {text}" if failed else text or "(empty)"
 
 
 def _turn(event: Event, _: int) -> str:
@@ -245,9 +175,15 @@ def _chunk(event: Event, _: int) -> str:
             detail = text_at(chunk, "reason", "failure", "message")
             return f"[finish {text_at(chunk, 'reason', 'kind')}] {detail}"
         case "usage":
-            usage = usage_of(event)
-            return f"[usage {usage.total} tokens]" if usage is not None else "[usage]"
+            return _usage(usage_of(event))
     return f"[{kind}]"
+
+
+def _usage(usage: Usage | None) -> str:
+    if usage is None:
+        return "unknown"
+    counts = (("in", usage.input), ("out", usage.output), ("cached", usage.cache_read))
+    return " ".join(f"{name} {count}" for name, count in counts if count is not None) or f"{usage.total} tokens"
 
 
 def _inbox(event: Event, width: int) -> str:
@@ -276,10 +212,10 @@ def _todos(event: Event, _: int) -> str:
 
 
 def _nested(event: Event, width: int) -> str:
-    call = f"{text_at(event.data, 'name')}({', '.join(_few(member(event.data, 'arguments')))[: width * 2]})"
+    call = f"{text_at(event.data, 'name')} {' '.join(_few(member(event.data, 'arguments')))[: width * 2]}"
     if event.type.endswith("-start"):
         return call
-    return f"{call} = {_blocks(content_blocks(event), width)}"
+    return f"{call} → {_blocks(content_blocks(event), width)}"
 
 
 def _compaction(event: Event, width: int) -> str:
@@ -385,3 +321,5 @@ _TELL: Final[dict[str, Callable[[Event, int], str]]] = {
     "team/task": _say("task.status", "task.subject"),
     "team/message/delivered": _say("messageId"),
 }
+
+__all__ = ["LABELS", "Gist", "call_line", "gist", "label_of", "one_line"]

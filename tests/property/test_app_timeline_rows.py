@@ -73,7 +73,7 @@ def test_opened_folds_close_again_and_rows_keep_their_places(classes: bytes, cut
         place = rows.place(row)
         if rows.is_prefix(row):
             rows.open_prefix()
-        elif place.span.count > 1:
+        elif place.span.events > 1:
             rows.open(row, Singles(range(place.span.start, sum(place.span))))
     for row in range(len(rows)):
         place = rows.place(row)
@@ -91,7 +91,7 @@ def test_closing_from_inside_a_fold_comes_back_to_its_row(classes: bytes) -> Non
     rows = TimelineRows(FoldedRows(classes))
     for row in range(len(rows)):
         span = rows.place(row).span
-        if span.count > 1:
+        if span.events > 1:
             rows.open(row, Singles(range(span.start, sum(span))))
-            assert rows.close(row + span.count) == row
+            assert rows.close(row + span.events) == row
             assert rows.close(row) is None

@@ -36,6 +36,26 @@ if TYPE_CHECKING:
 class Desk:
     """One desk for each main screen. It holds things together and decides nothing."""
 
+    screen: LedgerScreen
+    session_list: SessionList
+    timeline: Timeline
+    inspector: Inspector
+    lineage_tree: LineageTree
+    search_bar: SearchBar
+    telling: Telling
+    panes: Panes
+    listing: Listing
+    opening: Opening
+    walking: Walking
+    inspecting: Inspecting
+    kinship: Kinship
+    finding: Finding
+    filtering: Filtering
+    copying: Copying
+    marking: Marking
+    exporting: Exporting
+    living: Living
+
     def __init__(self, screen: LedgerScreen, engine: Engine, settings: Settings, state: State) -> None:
         self.screen = screen
         self.engine = engine

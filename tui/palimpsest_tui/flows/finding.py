@@ -144,7 +144,7 @@ class Finding:
         self._desk.panes.title("sessions", f"1 Hits  {numbers.plural(len(found), 'session')}{more}")
 
     def _with_session(self, hit: SessionHit) -> Found:
-        return Found(hit, self._desk.listing.by_id.get(hit.header.id))
+        return Found(hit, self._desk.listing.by_id.get(hit.header.id), len(hit.shared_with or ()))
 
     def _nothing_found(self) -> list[str]:
         if self._searching:

@@ -48,7 +48,7 @@ class Inspecting:
         if log is None or index is None or index >= len(log) or width < 4:
             return
         place = self._desk.timeline.place()
-        count = place.span.count if place is not None and not place.opened else 1
+        count = place.span.events if place is not None and not place.opened else 1
         reading = Reading(self.tab, max(8, width - 2), self.wrapped, self.pretty, count)
         self._desk.jobs.ask("inspect", partial(read_event, log, index, reading), partial(self._read, log, index))
 

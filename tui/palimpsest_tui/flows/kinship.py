@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from palimpsest_core import CancelToken, Engine, printable_line
+from palimpsest_core import CancelToken, Engine, ErrorCode, SessionQueryError, printable_line
 from palimpsest_core.model.session import SessionTrace
 from palimpsest_tui.jobs.asking import sentence
 from palimpsest_tui.widgets.lineage_rows import Compaction, lineage_rows
@@ -18,10 +18,19 @@ _COMPACTIONS_MAX = 40
 
 def family_of(engine: Engine, session_id: str, cancel: CancelToken) -> SessionTrace:
     """The trace of the topmost session above (and with) a session: its whole family hangs below that one."""
-    trace = engine.lineage(session_id, cancel)
+    try:
+        return _family(engine, session_id, cancel, fresh=False)
+    except SessionQueryError as error:
+        if error.code is not ErrorCode.SESSION_NOT_FOUND:
+            raise
+        return _family(engine, session_id, cancel, fresh=True)  # the index does not know it yet
+
+
+def _family(engine: Engine, session_id: str, cancel: CancelToken, *, fresh: bool) -> SessionTrace:
+    trace = engine.lineage(session_id, cancel, fresh=fresh)
     if not trace.ancestors:
         return trace
-    return engine.lineage(trace.ancestors[-1].header.id, cancel)
+    return engine.lineage(trace.ancestors[-1].header.id, cancel, fresh=fresh)
 
 
 class Kinship:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time as clock
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -24,8 +24,14 @@ def _next_of(value: str, values: Sequence[str]) -> str:
     return values[(values.index(value) + 1) % len(values)] if value in values else values[0]
 
 
-def list_sessions(engine: Engine, cancel: CancelToken) -> list[SessionSummary]:
-    """Everything in the root, readable or not."""
+def list_sessions(
+    engine: Engine, first: bool, cancel: CancelToken, tell: Callable[[list[SessionSummary]], None]
+) -> list[SessionSummary]:
+    """Everything in the root, readable or not; the first time what the index knows is told before the root is walked."""
+    if first:
+        known = engine.sessions(cancel, fresh=False)
+        if known:
+            tell(known)
     return engine.sessions(cancel)
 
 
@@ -56,7 +62,8 @@ class Listing:
             return
         if not self.loaded:
             self._desk.session_list.set_empty("Looking for sessions…", str(self.root))
-        self._desk.jobs.ask("sessions", partial(list_sessions, self._desk.engine), self._took, self._not_listed)
+        work = partial(list_sessions, self._desk.engine, not self.loaded)
+        self._desk.jobs.ask_parts("sessions", work, self._took, self._took, self._not_listed)
 
     def _took(self, sessions: list[SessionSummary]) -> None:
         first = not self.loaded
@@ -70,7 +77,7 @@ class Listing:
         self._desk.telling.where()
         if first:
             self._desk.screen.sessions_known()
-        if self._again:
+        if self._again and not self._desk.jobs.running("sessions"):
             self._again = False
             self.load()
 

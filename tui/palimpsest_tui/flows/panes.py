@@ -135,7 +135,7 @@ class Panes:
             desk.listing.choose()
         elif name == "timeline":
             place = desk.timeline.place()
-            if place is not None and place.span.count > 1:
+            if place is not None and place.span.events > 1:
                 desk.timeline.fold() if place.opened else desk.timeline.unfold()
             else:
                 self.enter("inspector")

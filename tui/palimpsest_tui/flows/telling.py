@@ -11,6 +11,7 @@ from palimpsest_tui.reading.lines import Line, Piece
 from palimpsest_tui.widgets import numbers
 from palimpsest_tui.widgets.badges import BADGE, BADGE_STYLE, STATE_WORD
 from palimpsest_tui.widgets.session_list import title_of
+from palimpsest_tui.widgets.session_rows import project_name
 from palimpsest_tui.widgets.status_bar import Bar
 
 if TYPE_CHECKING:
@@ -47,7 +48,7 @@ class Telling:
         pieces: Line = [Piece(printable_line(root.name or str(root)) if root is not None else "no root", "bar--dim")]
         session = desk.opening.session
         if session is not None:
-            for part in (session.project, title_of(session)):
+            for part in (project_name(session), title_of(session)):
                 if part:
                     pieces += [Piece(" › ", "bar--dim"), Piece(printable_line(part), "bar--strong")]
             if session.state in STATE_WORD and session.state != "complete":

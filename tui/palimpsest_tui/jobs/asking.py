@@ -5,28 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 from itertools import count
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
-from textual.message import Message
-from textual.worker import Worker
+from textual.screen import Screen
 
 from palimpsest_core import CancelToken, ErrorCode, SessionQueryError
 from palimpsest_tui.messages import Answered, Question
 
 T = TypeVar("T")
 P = TypeVar("P")
-
-
-class Host(Protocol):
-    """The screen that workers belong to."""
-
-    def run_worker(self, work: Any, **options: Any) -> Worker[Any]:
-        """Start a worker."""
-        ...
-
-    def post_message(self, message: Message) -> bool:
-        """Queue a message; safe from any thread."""
-        ...
 
 
 Tell = Callable[[P], None]
@@ -36,7 +23,7 @@ Tell = Callable[[P], None]
 class Jobs:
     """Starts workers for one screen and lets only the latest answer of each topic through."""
 
-    def __init__(self, host: Host, failed: Callable[[str, Exception], None]) -> None:
+    def __init__(self, host: Screen[Any], failed: Callable[[str, Exception], None]) -> None:
         """`failed` hears of every question that failed without a handler of its own (topic, error)."""
         self._host = host
         self._failed = failed

@@ -22,7 +22,7 @@ class Reading(NamedTuple):
     width: int
     wrapped: bool
     pretty: bool
-    count: int = 1
+    events: int = 1
     """How many events the row stands for; more than one are a folded run that starts with the event."""
 
 
@@ -36,7 +36,7 @@ def read_event(log: OpenLog, index: int, reading: Reading, cancel: CancelToken) 
     if reading.tab is Tab.TRACE:
         return trace_document(log, facts, head, reading.width, cancel)
     builder = TextBuilder(reading.width, wrapped=reading.wrapped, cancel=cancel)
-    if reading.count > 1:
-        events = (log.event(at) for at in range(index, min(index + reading.count, index + RUN_MAX, len(log))))
-        return builder.run_document(events, reading.count, head)
+    if reading.events > 1:
+        events = (log.event(at) for at in range(index, min(index + reading.events, index + RUN_MAX, len(log))))
+        return builder.run_document(events, reading.events, head)
     return builder.document(log.event(index), head)

@@ -46,12 +46,14 @@ class Hits(NamedTuple):
 
 
 def search_index(engine: Engine, ask: Ask, sessions: int, cancel: CancelToken, tell: Tell[Hits]) -> Hits:
-    """Ask the index, page by page."""
+    """Ask the index as it is (another process keeps it up to date), page by page."""
     hits: list[SessionHit] = []
     cursor: str | None = None
     provider = "index"
     while True:
-        page = engine.search_sessions(ask.phrase, ask.session_filters, ask.event_filters, PAGE, cursor, cancel)
+        page = engine.search_sessions(
+            ask.phrase, ask.session_filters, ask.event_filters, PAGE, cursor, cancel, fresh=False
+        )
         hits += page.items
         cursor, provider = page.next_cursor, page.provider_id
         done = cursor is None or len(hits) >= HITS_MAX
@@ -105,7 +107,7 @@ def matches_in(engine: Engine, session_id: str, ask: Ask, cancel: CancelToken) -
     seqs: list[int] = []
     cursor: str | None = None
     while len(seqs) < MATCHES_MAX:
-        page = engine.search_events(session_id, ask.phrase, ask.event_filters, PAGE, cursor, cancel)
+        page = engine.search_events(session_id, ask.phrase, ask.event_filters, PAGE, cursor, cancel, fresh=False)
         seqs += [hit.seq for hit in page.items]
         cursor = page.next_cursor
         if cursor is None:

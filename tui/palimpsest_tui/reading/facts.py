@@ -16,7 +16,7 @@ _MANY = 6
 class Facts(NamedTuple):
     """What is known of an event without its payload."""
 
-    index: int
+    at: int
     seq: int
     type: str
     time: int

@@ -46,8 +46,8 @@ class LedgerScreen(Screen[None]):
 
     CSS_PATH = "ledger.tcss"
     BINDINGS: ClassVar[list[BindingType]] = bindings(Where.MAIN)
-    HORIZONTAL_BREAKPOINTS: ClassVar[list[tuple[int, str]] | None] = [(0, "-narrow"), (100, "-medium"), (160, "-wide")]
-    VERTICAL_BREAKPOINTS: ClassVar[list[tuple[int, str]] | None] = [(0, "-tiny"), (22, "-short"), (30, "-tall")]
+    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-medium"), (160, "-wide")]  # noqa: RUF012
+    VERTICAL_BREAKPOINTS = [(0, "-tiny"), (22, "-short"), (30, "-tall")]  # noqa: RUF012
     AUTO_FOCUS = "SessionList"
 
     def __init__(self, engine: Engine, settings: Settings, state: State, start: Start, keymap: dict[str, str]) -> None:

@@ -8,13 +8,14 @@ from collections.abc import Sequence
 from palimpsest_core import LABELS
 from palimpsest_core.model.session import SessionSummary
 from palimpsest_tui.searching.words import IS_VALUES
+from palimpsest_tui.widgets.session_rows import project_name
 
 _IDS_MAX = 2_000
 
 
 def vocabulary(sessions: Sequence[SessionSummary]) -> dict[str, list[str]]:
     """Known values of each kind, the most frequent first."""
-    projects = Counter(session.project for session in sessions if session.project)
+    projects = Counter(name for session in sessions if (name := project_name(session)))
     models = Counter(session.model for session in sessions if session.model)
     parents = Counter(session.parent for session in sessions if session.parent)
     return {

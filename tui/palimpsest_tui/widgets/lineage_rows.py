@@ -27,7 +27,7 @@ class Compaction(NamedTuple):
     seq: int
     low: int
     high: int
-    count: int
+    events: int
 
 
 _KIND = {Lineage.FORK: "fork", Lineage.SUBAGENT_FRESH: "sub", Lineage.SUBAGENT_FORKED: "sub"}
@@ -93,7 +93,7 @@ def _note(record: SessionRecord) -> str:
 
 
 def _compaction(compaction: Compaction, rail: str, session_id: str) -> LineageRow:
-    what = f"{compaction.low}..{compaction.high}" if compaction.count > 1 else str(compaction.low)
+    what = f"{compaction.low}..{compaction.high}" if compaction.events > 1 else str(compaction.low)
     return LineageRow(
         rail, "◌", f"compacted @{compaction.seq}", f"shadows {what}", session_id=session_id, seq=compaction.seq
     )

@@ -16,7 +16,7 @@ from palimpsest_tui.widgets import numbers
 from palimpsest_tui.widgets.badges import BADGE, BADGE_CLASSES, BADGE_STYLE, STATE_CLASSES, STATE_MARK, STATE_STYLE
 from palimpsest_tui.widgets.cells import Matcher, clip, fit, fit_right, width_of
 from palimpsest_tui.widgets.line_list import LineList
-from palimpsest_tui.widgets.session_rows import ListRow
+from palimpsest_tui.widgets.session_rows import ListRow, project_name
 from palimpsest_tui.widgets.timeline import highlighted
 
 
@@ -142,7 +142,7 @@ class SessionList(LineList):
         style = self.partial("line--strong") if session.path == self.open_key else self._title_style(session)
         segments = [mark, Segment(rail_text, self.partial("session--rail")), Segment(title, style)]
         if wider:
-            segments.append(Segment(" " + fit(printable_line(session.project or ""), 15), dim))
+            segments.append(Segment(" " + fit(printable_line(project_name(session)), 15), dim))
         when = numbers.age(session.last_time or session.created_at, self._now_ms)
         segments.append(Segment(fit_right(when, 7), dim))
         segments.append(Segment(fit_right(numbers.count(session.events), 5), dim))

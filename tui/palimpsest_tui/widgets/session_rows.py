@@ -51,6 +51,11 @@ def session_key(session: SessionSummary) -> str:
     return session.path
 
 
+def project_name(session: SessionSummary) -> str:
+    """The last part of a session's working directory; empty when it has none."""
+    return (session.project or "").rstrip("/\\").replace("\\", "/").rsplit("/", 1)[-1]
+
+
 def _sort_key(sort: Sort) -> Callable[[SessionSummary], tuple[object, ...]]:
     if sort is Sort.CREATION:
         return lambda session: (-(session.created_at or 0), session.id, session.path)

@@ -123,8 +123,8 @@ class Timeline(LineList):
             return False
         if rows.is_prefix(row):
             rows.open_prefix()
-        elif place.span.count > 1:
-            rows.open(row, Singles(range(place.span.start, place.span.start + place.span.count)))
+        elif place.span.events > 1:
+            rows.open(row, Singles(range(place.span.start, place.span.start + place.span.events)))
         elif replaced := self.replaced_indexes(place.span.start):
             rows.open(row, Singles(replaced))
         else:
@@ -228,7 +228,7 @@ class Timeline(LineList):
             badge, style = BADGE[surface], self.partial(BADGE_STYLE[surface])
         segments.append(Segment(badge + " ", style))
         room = width - sum(len(segment.text) for segment in segments)
-        if place.span.count > 1:
+        if place.span.events > 1:
             segments += self._draw_fold(place, room)
         else:
             segments += self._draw_event(place, flags, style, room)
@@ -274,7 +274,7 @@ class Timeline(LineList):
         header = self.log_shown.header
         parent = printable_line(header.parent_session) if header and header.parent_session else "its parent"
         sign = "-" if place.opened else "+"
-        text = f"[{sign}] {numbers.plural(place.span.count, 'event')} inherited from {parent}"
+        text = f"[{sign}] {numbers.plural(place.span.events, 'event')} inherited from {parent}"
         return [Segment(clip(text, width), self.partial("timeline--boundary"))]
 
     def _text_style(self, event: int) -> Style:

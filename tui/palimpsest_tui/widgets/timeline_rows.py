@@ -23,10 +23,10 @@ _NONZERO = bytes(0 if value == 0 else 1 for value in range(256))
 
 
 class Span(NamedTuple):
-    """The events of one row: `count` of them from index `start` on."""
+    """The events of one row: so many of them from index `start` on."""
 
     start: int
-    count: int
+    events: int
 
 
 class FoldedRows:
@@ -228,7 +228,7 @@ class TimelineRows:
             if owner is not None and branch.owner != owner:
                 continue
             shown = self._display(branch, row)
-            narrow = branch.rows.span(row).count
+            narrow = branch.rows.span(row).events
             if best is None or narrow < best[0]:
                 best = (narrow, shown)
         return best[1] if best else None

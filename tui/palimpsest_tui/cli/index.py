@@ -11,10 +11,10 @@ from palimpsest_tui.cli.corpus import open_engine
 from palimpsest_tui.cli.exits import Exit
 from palimpsest_tui.cli.interrupt import cancel_on_interrupt
 from palimpsest_tui.cli.options import Settings, shared_options
-from palimpsest_tui.cli.output import say_progress
+from palimpsest_tui.cli.output import say, say_progress, write_json, write_text
 
 if TYPE_CHECKING:
-    from palimpsest_core import Progress
+    from palimpsest_core import IndexStatus, Progress, Refresh
 
 
 def show_progress(progress: Progress) -> None:
@@ -35,7 +35,6 @@ def command(settings: Settings, rebuild: bool) -> int:
     The index is derived from the logs and can always be made again; logs are never written.
     """
     from palimpsest_core import to_json
-    from palimpsest_tui.cli.output import write_json, write_text
 
     with open_engine(settings) as engine, cancel_on_interrupt() as cancel:
         if rebuild:
@@ -46,6 +45,19 @@ def command(settings: Settings, rebuild: bool) -> int:
     if settings.json:
         write_json("index", {"changes": to_json(done), "status": to_json(status)})
     else:
-        write_text(str(done))
-        write_text(f"{plural(0, 'session')}")
+        write_text(_told(done, status))
+        for path, reason in done.failed.items():
+            say(f"{path}: {reason}")
+        for notice in status.notices:
+            say(notice)
     return Exit.FINE
+
+
+def _told(done: Refresh, status: IndexStatus) -> str:
+    where = f"index {status.path}, {size(status.bytes)}"
+    if done.elsewhere:
+        return f"another process keeps this index up to date; {where}"
+    counts = (
+        f"{len(done.added)} new, {len(done.changed)} changed, {len(done.removed)} gone, {len(done.failed)} unreadable"
+    )
+    return f"{plural(done.logs, 'log')}: {counts}; read {size(done.bytes_read)}; {where}"

@@ -4,13 +4,20 @@ from __future__ import annotations
 
 import re
 from datetime import datetime, timedelta
+from typing import TYPE_CHECKING
 
 import click
+
+if TYPE_CHECKING:
+    _Type = click.ParamType[int]
+else:
+    # Older releases of click know no parameters here.
+    _Type = click.ParamType
 
 _UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 
 
-class Moment(click.ParamType):
+class Moment(_Type):
     """A time option: an ISO date or time (local unless it names an offset), or an age such as `3d` (m, h, d, w).
 
     The value is epoch milliseconds. A date alone means its first moment, with `end` its last.

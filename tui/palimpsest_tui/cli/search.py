@@ -71,8 +71,13 @@ def command(
     )
     with open_engine(settings) as engine, cancel_on_interrupt() as cancel:
         if not stale:
-            engine.refresh(cancel, show_progress)
+            failed = engine.refresh(cancel, show_progress).failed
             say_progress("")
+            if failed:
+                say(
+                    f"{plural(len(failed), 'log')} cannot be read and {'is' if len(failed) == 1 else 'are'} left out "
+                    "(palimpsest doctor says why)"
+                )
         if within is not None:
             return _in_session(settings, engine, find_session(engine, as_utf8(within)), asked, cancel)
         return _everywhere(settings, engine, asked, cancel)
@@ -111,7 +116,9 @@ def _everywhere(settings: Settings, engine: Engine, asked: Asked, cancel: Cancel
     size = min(asked.limit, engine.config.max_limit)
 
     def fetch(cursor: str | None) -> SessionPage:
-        return engine.search_sessions(asked.phrase, asked.session_filters, asked.event_filters, size, cursor, cancel)
+        return engine.search_sessions(
+            asked.phrase, asked.session_filters, asked.event_filters, size, cursor, cancel, fresh=False
+        )
 
     hits, more = _collect(fetch, asked.limit)
     if settings.json:
@@ -133,7 +140,7 @@ def _in_session(settings: Settings, engine: Engine, session_id: str, asked: Aske
     size = min(asked.limit, engine.config.max_limit)
 
     def fetch(cursor: str | None) -> EventPage:
-        return engine.search_events(session_id, asked.phrase, asked.event_filters, size, cursor, cancel)
+        return engine.search_events(session_id, asked.phrase, asked.event_filters, size, cursor, cancel, fresh=False)
 
     hits, more = _collect(fetch, asked.limit)
     if settings.json:

@@ -97,9 +97,9 @@ def _trace_event(settings: Settings, engine: Engine, wanted: Reference, cancel: 
         ]
         names = ("replaced by", "replaces", "cites", "cited by")
         for name, seqs in zip(names, links.values(), strict=True):
-            lines += ["", f"{name}: {'nothing' if not seqs else ''}".rstrip()]
+            lines.append(f"{name}:" if seqs else f"{name}: nothing")
             places = [place for seq in seqs if (place := log.index_of_seq(seq)) is not None]
-            lines += [event_line(log, place) for place in places]
+            lines += [f"  {event_line(log, place)}" for place in places]
         write_lines(lines)
     finally:
         log.close()

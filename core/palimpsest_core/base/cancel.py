@@ -37,6 +37,10 @@ class CancelToken:
         """Whether the work should stop."""
         return self._event.is_set()
 
+    def wait(self, seconds: float) -> bool:
+        """Sleep until the token is set or the time is over; True when it is set."""
+        return self._event.wait(seconds)
+
     def raise_if_set(self) -> None:
         """Raise `ABORTED` when the token is set."""
         if self._event.is_set():

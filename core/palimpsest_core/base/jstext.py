@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 JS_SPACE = (
     "\t\n\v\f\r \xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a"
@@ -39,3 +40,14 @@ def well_formed(text: str) -> str:
     if text.isascii():
         return text
     return _SURROGATE.sub("\ufffd", text)
+
+
+def well_formed_value(value: Any) -> Any:
+    """A plain JSON value with every lone surrogate in its strings and keys replaced by U+FFFD."""
+    if isinstance(value, str):
+        return well_formed(value)
+    if isinstance(value, (list, tuple)):
+        return [well_formed_value(item) for item in value]
+    if isinstance(value, dict):
+        return {well_formed_value(key): well_formed_value(item) for key, item in value.items()}
+    return value

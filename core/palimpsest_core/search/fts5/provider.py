@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
@@ -68,6 +69,7 @@ class Fts5Provider:
         self._closed = False
         opened = open_index(path, journal_mode=self._config.journal_mode, own_path=own_path)
         self._db = opened.db
+        self._file = _identity(path)
         self.notices = opened.notices
         try:
             with self._errors():
@@ -330,12 +332,30 @@ class Fts5Provider:
             with contextlib.suppress(SessionQueryError):
                 set_aside(self.path)
 
+    @property
+    def superseded(self) -> bool:
+        """Whether another file has taken the place of the one that is open (it was damaged, or removed)."""
+        if self.path == MEMORY:
+            return False
+        try:
+            there = os.stat(self.path)
+        except OSError:
+            return True
+        return (there.st_dev, there.st_ino) != self._file
+
     def close(self) -> None:
         """Close the index. Nothing may be called afterwards; closing twice is fine."""
         with self._lock:
             if not self._closed:
                 self._closed = True
                 self._db.close()
+
+
+def _identity(path: str) -> tuple[int, int]:
+    if path == MEMORY:
+        return (0, 0)
+    there = os.stat(path)
+    return (there.st_dev, there.st_ino)
 
 
 def _entry(given: IndexSnapshot | IndexGrowth) -> LogEntry:

@@ -10,7 +10,7 @@ from typing import Any
 import apsw
 import msgspec
 
-from palimpsest_core.base.jstext import well_formed
+from palimpsest_core.base.jstext import well_formed, well_formed_value
 from palimpsest_core.model.header import Header
 from palimpsest_core.model.session import SessionSummary
 from palimpsest_core.search.documents import IndexDocument, KnownLog, LogEntry
@@ -205,14 +205,4 @@ def packed(record: Header | SessionSummary) -> bytes:
     try:
         return msgspec.msgpack.encode(record)
     except UnicodeEncodeError:
-        return msgspec.msgpack.encode(_well_formed(msgspec.to_builtins(record)))
-
-
-def _well_formed(value: Any) -> Any:
-    if isinstance(value, str):
-        return well_formed(value)
-    if isinstance(value, list):
-        return [_well_formed(item) for item in value]
-    if isinstance(value, dict):
-        return {_well_formed(key): _well_formed(item) for key, item in value.items()}
-    return value
+        return msgspec.msgpack.encode(well_formed_value(msgspec.to_builtins(record)))

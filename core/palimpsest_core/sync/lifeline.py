@@ -1,0 +1,58 @@
+"""How a worker process learns that it should stop: a signal, a closed standard input, or the death of its parent."""
+
+from __future__ import annotations
+
+import os
+import signal
+import stat
+import sys
+import threading
+from collections.abc import Callable
+from typing import BinaryIO
+
+from palimpsest_core.base.cancel import CancelToken
+
+_LOOK_SECONDS = 1.0
+
+
+def stop_on_signals(cancel: CancelToken) -> None:
+    """Set `cancel` on SIGTERM, SIGINT and SIGHUP. Call it in the main thread."""
+    for name in ("SIGTERM", "SIGINT", "SIGHUP"):
+        number = getattr(signal, name, None)
+        if number is not None:
+            signal.signal(number, lambda *_: cancel.set())
+
+
+def stop_with_parent(cancel: CancelToken) -> None:
+    """Set `cancel` when the process that started this one is gone."""
+    parent = os.getppid()
+
+    def look() -> None:
+        while not cancel.wait(_LOOK_SECONDS):
+            if os.getppid() != parent:
+                cancel.set()
+
+    threading.Thread(target=look, name="parent", daemon=True).start()
+
+
+def is_pipe(stream: BinaryIO) -> bool:
+    """Whether somebody holds the other end of a stream."""
+    try:
+        mode = os.fstat(stream.fileno()).st_mode
+    except (OSError, ValueError):
+        return False
+    return stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)
+
+
+def read_orders(cancel: CancelToken, order: Callable[[bytes], None]) -> None:
+    """Give each line of standard input to `order`, in a thread; set `cancel` when it is closed. Pipes only."""
+    stream = sys.stdin.buffer
+    if not is_pipe(stream):
+        return
+
+    def listen() -> None:
+        for line in stream:
+            order(line)
+        cancel.set()
+
+    threading.Thread(target=listen, name="orders", daemon=True).start()

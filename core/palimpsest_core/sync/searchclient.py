@@ -1,0 +1,180 @@
+"""The other end of the search worker: a client that behaves like a provider's two searches, from any thread."""
+
+from __future__ import annotations
+
+import contextlib
+import subprocess
+import sys
+import threading
+from typing import IO, Any, TypeVar
+
+import msgspec
+
+from palimpsest_core.base.cancel import CancelToken
+from palimpsest_core.base.errors import ErrorCode, SessionQueryError, aborted
+from palimpsest_core.base.jstext import well_formed_value
+from palimpsest_core.model.config import Config
+from palimpsest_core.model.search import EventPage, SessionPage
+from palimpsest_core.search.request import ABSENT
+
+_Page = TypeVar("_Page", SessionPage, EventPage)
+_CLOSE_SECONDS = 2.0
+
+
+class _Line(msgspec.Struct):
+    id: int
+    value: msgspec.Raw = msgspec.Raw(b"")
+    error: dict[str, str] | None = None
+
+
+class _Waiting:
+    """A question that has not been answered."""
+
+    def __init__(self) -> None:
+        self.done = threading.Event()
+        self.line: _Line | None = None
+
+
+def config_json(config: Config) -> str:
+    """Settings as the worker processes take them on their command line."""
+    return msgspec.json.encode(config).decode()
+
+
+class SearchClient:
+    """Searches through a worker process, which is started with the first search and again should it die.
+
+        client = SearchClient(root="/logs", index="/cache/index.sqlite", config=config)
+        page = client.search_sessions("needle", limit=20, cancel=token)
+        client.close()
+
+    Raises what the engine's searches raise; `INDEX_FAILED` when the worker died over a search.
+    """
+
+    def __init__(self, *, root: str, index: str, config: Config, own_path: bool = False) -> None:
+        self._command = [
+            *(sys.executable, "-m", "palimpsest_core.sync.searchworker"),
+            *("--root", root, "--index", index, "--config", config_json(config)),
+            *(["--own-path"] if own_path else []),
+        ]
+        self._lock = threading.Lock()
+        self._process: subprocess.Popen[bytes] | None = None
+        self._waiting: dict[int, _Waiting] = {}
+        self._next_id = 0
+
+    def start(self) -> None:
+        """Start the worker now, so that the first search finds it warm."""
+        with self._lock:
+            self._running()
+
+    def search_sessions(
+        self,
+        query: Any,
+        session_filters: Any = None,
+        event_filters: Any = None,
+        limit: Any = None,
+        cursor: Any = ABSENT,
+        cancel: CancelToken | None = None,
+    ) -> SessionPage:
+        """A page of sessions; see `Engine.search_sessions`. The index is taken as it is."""
+        args = {"query": query, "sessionFilters": session_filters, "eventFilters": event_filters, "limit": limit}
+        return self._ask("searchSessions", _with_cursor(args, cursor), SessionPage, cancel)
+
+    def search_events(
+        self,
+        session_id: str,
+        query: Any,
+        filters: Any = None,
+        limit: Any = None,
+        cursor: Any = ABSENT,
+        cancel: CancelToken | None = None,
+    ) -> EventPage:
+        """A page of one session's events; see `Engine.search_events`. The index is taken as it is."""
+        args = {"sessionId": session_id, "query": query, "filters": filters, "limit": limit}
+        return self._ask("searchEvents", _with_cursor(args, cursor), EventPage, cancel)
+
+    def _ask(self, op: str, args: dict[str, Any], kind: type[_Page], cancel: CancelToken | None) -> _Page:
+        line = self._answer(op, args, cancel)
+        if line is None:
+            raise SessionQueryError(ErrorCode.INDEX_FAILED, "The search process ended before it answered.")
+        if line.error is not None:
+            raise SessionQueryError(ErrorCode(line.error["code"]), line.error["message"])
+        return msgspec.json.decode(line.value, type=kind)
+
+    def _answer(self, op: str, args: dict[str, Any], cancel: CancelToken | None) -> _Line | None:
+        if cancel is not None:
+            cancel.raise_if_set()
+        waiting = _Waiting()
+        with self._lock:
+            process = self._running()
+            number, self._next_id = self._next_id, self._next_id + 1
+            self._waiting[number] = waiting
+            self._send(process, {"id": number, "op": op, "args": args})
+        if cancel is None:
+            waiting.done.wait()
+            return waiting.line
+        with cancel.on_set(waiting.done.set):
+            waiting.done.wait()
+        if cancel.is_set():
+            with self._lock:
+                self._waiting.pop(number, None)
+                self._send(process, {"cancel": number})
+            raise aborted()
+        return waiting.line
+
+    def _running(self) -> subprocess.Popen[bytes]:
+        """The worker process; the lock is held."""
+        if self._process is None or self._process.poll() is not None:
+            self._process = subprocess.Popen(self._command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+            assert self._process.stdout is not None
+            threading.Thread(
+                target=self._listen, args=(self._process, self._process.stdout), name="search-answers", daemon=True
+            ).start()
+        return self._process
+
+    def _send(self, process: subprocess.Popen[bytes], order: dict[str, Any]) -> None:
+        """Write one line; the lock is held. A dead worker is noticed by the listening thread."""
+        assert process.stdin is not None
+        with contextlib.suppress(BrokenPipeError, ValueError):
+            process.stdin.write(_encoded(order) + b"\n")
+            process.stdin.flush()
+
+    def _listen(self, process: subprocess.Popen[bytes], answers: IO[bytes]) -> None:
+        for raw in answers:
+            line = msgspec.json.decode(raw, type=_Line)
+            with self._lock:
+                waiting = self._waiting.pop(line.id, None)
+            if waiting is not None:
+                waiting.line = line
+                waiting.done.set()
+        process.wait()
+        with self._lock:
+            left, self._waiting = list(self._waiting.values()), {}
+        for waiting in left:
+            waiting.done.set()
+
+    def close(self) -> None:
+        """End the worker. Nothing may be asked afterwards."""
+        with self._lock:
+            process, self._process = self._process, None
+        if process is None:
+            return
+        assert process.stdin is not None
+        with contextlib.suppress(OSError):
+            process.stdin.close()
+        try:
+            process.wait(_CLOSE_SECONDS)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+
+
+def _with_cursor(args: dict[str, Any], cursor: Any) -> dict[str, Any]:
+    return args if cursor is ABSENT else {**args, "cursor": cursor}
+
+
+def _encoded(order: dict[str, Any]) -> bytes:
+    """JSON of an order. Lone surrogates, which JSON cannot carry, match what U+FFFD matches."""
+    try:
+        return msgspec.json.encode(order)
+    except UnicodeEncodeError:
+        return msgspec.json.encode(well_formed_value(order))

@@ -93,6 +93,7 @@ if TYPE_CHECKING:
     from palimpsest_core.storage.layout import LogFile
     from palimpsest_core.sync.reconcile import Refresh
     from palimpsest_core.sync.service import IndexStatus, default_index_path
+    from palimpsest_core.sync.watcher import Watcher
     from palimpsest_core.writer.store import JsonlStore
 
 _HOMES: dict[str, str] = {
@@ -162,6 +163,7 @@ _HOMES: dict[str, str] = {
     "ToolResult": "palimpsest_core.log.messages",
     "Turn": "palimpsest_core.log.turns",
     "Usage": "palimpsest_core.log.usage",
+    "Watcher": "palimpsest_core.sync.watcher",
     "attachments_of": "palimpsest_core.log.messages",
     "call_of": "palimpsest_core.log.messages",
     "content_blocks": "palimpsest_core.log.messages",
@@ -270,6 +272,7 @@ __all__ = [  # noqa: RUF022
     "ToolResult",
     "Turn",
     "Usage",
+    "Watcher",
     "attachments_of",
     "call_of",
     "content_blocks",

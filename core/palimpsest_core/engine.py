@@ -46,8 +46,10 @@ from palimpsest_core.sync.service import IndexStatus, SearchService, default_ind
 class Engine:
     """Reads, searches and traces over the logs below `root` and the live sessions of `store`.
 
-    `root` None: no stored sessions. `mounted` False: the stored ones are away until `mount`. Close it, or use it in a
-    `with` statement.
+    `root` None: no stored sessions. `index` is the path of the derived index (or `:memory:`); by default one in the
+    user's cache folder. `config` is `APP_CONFIG` by default. `mounted` False: the stored sessions are away until
+    `mount`. `fold_inherited`: a hit in a prefix that forks copied is shown once, where it was born (the default in
+    tolerant mode). Close it, or use it in a `with` statement. Raises `INDEX_FAILED` when the index cannot be opened.
     """
 
     def __init__(
@@ -58,6 +60,7 @@ class Engine:
         config: Config | None = None,
         store: SessionStore | None = None,
         mounted: bool = True,
+        fold_inherited: bool | None = None,
     ) -> None:
         self.root = root
         self.index = index
@@ -68,7 +71,10 @@ class Engine:
         self._corpus = Corpus(self._durable if mounted else None, store)
         own_path = index is None and root is not None
         path = default_index_path(root) if own_path and root is not None else index or ":memory:"
-        self._search = SearchService(self._corpus, root, index=str(path), config=self.config, own_path=own_path)
+        fold = self.config.mode != "strict" if fold_inherited is None else fold_inherited
+        self._search = SearchService(
+            self._corpus, root, index=str(path), config=self.config, own_path=own_path, fold_inherited=fold
+        )
 
     def __enter__(self) -> Engine:
         return self

@@ -38,7 +38,9 @@ class World:
             config = parse_config(engine_settings, mode="strict")
             # The delay before background writes counts as endless, so that no answer depends on the clock.
             store = SessionStore(window_seconds=None)
-            self._engine = Engine(self.root, index=self.index_path, config=config, store=store, mounted=mounted)
+            self._engine = Engine(
+                self.root, index=self.index_path, config=config, store=store, mounted=mounted, fold_inherited=False
+            )
             if mounted:
                 store.mount(JsonlStore(self.root, config=config))
         except SessionQueryError as error:

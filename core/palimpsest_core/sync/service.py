@@ -60,13 +60,21 @@ class SearchService:
     """
 
     def __init__(
-        self, corpus: Corpus, root: Path | None, *, index: str, config: Config, own_path: bool = False
+        self,
+        corpus: Corpus,
+        root: Path | None,
+        *,
+        index: str,
+        config: Config,
+        own_path: bool = False,
+        fold_inherited: bool = False,
     ) -> None:
         self._corpus = corpus
         self._root = os.path.realpath(root) if root is not None else ""
         self._index = index
         self._config = config
         self._own_path = own_path
+        self._fold_inherited = fold_inherited
         self._opening = threading.Lock()
         self._syncing = threading.Lock()
         self._provider: Fts5Provider | None = None
@@ -86,7 +94,7 @@ class SearchService:
                     self._index,
                     root=self._root,
                     config=self._config,
-                    options=Options(strict=strict, fold_inherited=not strict, count_matches=not strict),
+                    options=Options(strict=strict, fold_inherited=self._fold_inherited, count_matches=not strict),
                     own_path=self._own_path,
                 )
                 provider.set_persisted_active(self._corpus.durable is not None)

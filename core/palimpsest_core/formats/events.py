@@ -1,4 +1,4 @@
-"""Stored rows to canonical events: packed rows unfolded, source pairs expanded, old shapes read as their modern ones."""
+"""Stored rows to canonical events: packed rows unfolded, source pairs expanded, old shapes read as modern ones."""
 
 from __future__ import annotations
 

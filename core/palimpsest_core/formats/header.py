@@ -108,8 +108,8 @@ class _Reader:
             if not is_known(version):
                 self.note(
                     "version",
-                    f"Format version {version} is {'newer than' if version > 0 else 'none of'} the versions known here; "
-                    "it is read as far as possible.",
+                    f"Format version {version} is {'newer than' if version > 0 else 'none of'} those known here; it is "
+                    "read as far as possible.",
                     FindingCode.UNSUPPORTED_VERSION,
                 )
             return version

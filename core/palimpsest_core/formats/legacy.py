@@ -22,7 +22,7 @@ RENAMED = {
 
 _COMPACTION = frozenset({"compaction/start", "compaction/summary", "compaction/end"})
 WATCHED = frozenset(RENAMED) | _COMPACTION | {"tool/result", "llm/retry", "llm/retry-started"}
-"""The types of rows that `Modernizer.observe` must meet; others may be offered too."""
+"""The types of the rows that `Modernizer.observe` is to meet."""
 _HEAD = 240
 
 
@@ -44,10 +44,18 @@ class LegacyState(msgspec.Struct):
     open_chain: list[int] = []
     open_start: int = -1
 
-    def copy(self) -> LegacyState:
-        """An independent copy."""
+    def snapshot(self) -> LegacyState:
+        """The same moment for later: the maps are shared, since they only grow; `before` cuts them."""
+        return LegacyState(self.result_ids, self.retries, self.compactions, list(self.open_chain), self.open_start)
+
+    def before(self, next_seq: int) -> LegacyState:
+        """An independent copy of what concerns the events before `next_seq`."""
         return LegacyState(
-            dict(self.result_ids), dict(self.retries), dict(self.compactions), list(self.open_chain), self.open_start
+            {seq: text for seq, text in self.result_ids.items() if seq < next_seq},
+            {seq: first for seq, first in self.retries.items() if seq < next_seq},
+            {seq: start for seq, start in self.compactions.items() if seq < next_seq},
+            list(self.open_chain),
+            self.open_start,
         )
 
 

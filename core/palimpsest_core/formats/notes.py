@@ -12,6 +12,10 @@ _BYTE_FAULTS: dict[str, tuple[FindingCode, str]] = {
         FindingCode.TORN_TAIL,
         "The last frame is torn: {length} bytes at its end are ignored where no whole line can be read from them.",
     ),
+    "torn-inside": (
+        FindingCode.CORRUPT,
+        "A frame is cut or broken, and whole frames follow it; what follows is unverified.",
+    ),
     "torn-line": (FindingCode.TORN_TAIL, "The last line is torn: its {length} bytes are ignored."),
     "checksum": (
         FindingCode.CORRUPT,

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Iterator
+from typing import NamedTuple
 
 import msgspec
 
@@ -89,6 +90,23 @@ class ReadLog(msgspec.Struct, frozen=True):
     state: ReadState
 
 
+class _Mark(NamedTuple):
+    """A place to go on from, cheaply noted; see `ReadState`."""
+
+    byte_offset: int
+    text_offset: int
+    next_line: int
+    next_seq: int
+    last_time: int
+    rows: int
+    withheld: int
+    issue: Issue | None
+    required: dict[str, list[int]]
+    faults: list[tuple[int, int, str]]
+    fault_count: int
+    legacy: LegacyState | None
+
+
 class LogReader:
     """One log, read from the start or from a saved state.
 
@@ -102,7 +120,8 @@ class LogReader:
         try:
             self.peek: HeaderPeek = read_first_line(self._log)
             self.header: StoredHeader | None = self.peek.stored()
-            self.state = resume or ReadState(self.header.header.version if self.header else 0, self._log.stat)
+            self._state = resume or ReadState(self.header.header.version if self.header else 0, self._log.stat)
+            self._mark: _Mark | None = None
             if resume is not None:
                 self._prove()
         except BaseException:
@@ -163,6 +182,8 @@ class LogReader:
         Raises `LogChanged` when the file was replaced or truncated, FileNotFoundError when it is gone.
         """
         now = Stat.of(os.stat(self.file.path))
+        if now != self.file.stat and (self.header is None or self._torn_header()):
+            raise LogChanged("replaced")
         if (now.dev, now.ino) != (self.file.stat.dev, self.file.stat.ino):
             raise LogChanged("replaced")
         self._log.refresh()
@@ -176,10 +197,11 @@ class LogReader:
         Rows of a torn or damaged place are `provisional`: `state` stays before them, and a later call tells them anew
         (everything at or past `state.next_seq` and `state.next_line`). Raises `ABORTED` when cancelled.
         """
+        state = self.state
         self._restore()
         if self.header is None:
             return
-        for chunk in self._log.chunks(self.state.byte_offset, self.state.text_offset, cancel):
+        for chunk in self._log.chunks(state.byte_offset, state.text_offset, cancel):
             check(cancel)
             if chunk.offset == 0:
                 chunk = self._without_header(chunk)
@@ -195,6 +217,7 @@ class LogReader:
                 self._save(chunk)
             if rows:
                 yield rows
+        self._state = msgspec.structs.replace(self.state, stat=self._log.stat)
 
     def expand(self, row: StoredRow) -> list[Event]:
         """The canonical events of a row: several for a packed one, none for a withheld one."""
@@ -212,9 +235,12 @@ class LogReader:
         return self._log.read_range(offset, length)
 
     def events_at(self, offset: int, length: int, seq: int) -> list[Event]:
-        """The canonical events of an accepted row by its place; `seq` is the first it holds. Empty if it holds another."""
+        """The canonical events of an accepted row by its place, `seq` being the first it holds; else none."""
         row = self._scanner.single(self.line_at(offset, length), offset, seq)
         return [] if row is None else self._expander.events(row)
+
+    def _torn_header(self) -> bool:
+        return any(finding.detail == "torn-header" for finding in self.peek.findings)
 
     def _prove(self) -> None:
         """Raise `LogChanged` unless what the state was taken from is still there."""
@@ -246,32 +272,55 @@ class LogReader:
         self._scanner = scanner
         self._modernizer: Modernizer | None = None
         if rules.old_shapes and self.header is not None:
-            legacy = state.legacy.copy() if state.legacy is not None else LegacyState().copy()
+            legacy = (state.legacy or LegacyState()).before(state.next_seq)
             modernizer = ExactModernizer if self._strict else Modernizer
             self._modernizer = modernizer(self.header.header.id, legacy, self._result_id)
         self._expander = Expander(self._modernizer, pairs=not self._strict)
 
+    @property
+    def state(self) -> ReadState:
+        """Where a later read can go on: behind the last row that is beyond doubt."""
+        mark = self._mark
+        if mark is not None:
+            self._mark = None
+            before = self._state
+            fresh = [f for f in self._log.faults if before.byte_offset <= f.byte_offset < mark.byte_offset]
+            self._state = ReadState(
+                before.version,
+                self._log.stat,
+                mark.byte_offset,
+                mark.text_offset,
+                mark.next_line,
+                mark.next_seq,
+                mark.last_time,
+                self._proof(mark.byte_offset),
+                mark.rows,
+                mark.withheld,
+                mark.issue,
+                mark.required,
+                mark.faults,
+                mark.fault_count,
+                [*before.byte_faults, *fresh][:_FAULTS_KEPT],
+                mark.legacy.before(mark.next_seq) if mark.legacy is not None else None,
+            )
+        return self._state
+
     def _save(self, chunk: TextChunk) -> None:
+        """Mark this place; what is costly about a state is only made when somebody asks for it."""
         scanner = self._scanner
-        kept = self.state.byte_faults
-        fresh = [f for f in self._log.faults if self.state.byte_offset <= f.byte_offset < chunk.commit]
-        self.state = ReadState(
-            self.state.version,
-            self._log.stat,
+        self._mark = _Mark(
             chunk.commit,
             chunk.end,
             scanner.next_line,
             scanner.next_seq,
             scanner.last_time,
-            self._proof(chunk.commit),
             scanner.rows,
             scanner.withheld,
             scanner.issue.copy() if scanner.issue is not None else None,
             {name: list(seen) for name, seen in scanner.required.items()},
             list(scanner.faults),
             scanner.fault_count,
-            [*kept, *fresh][:_FAULTS_KEPT],
-            self._modernizer.state.copy() if self._modernizer is not None else None,
+            self._modernizer.state.snapshot() if self._modernizer is not None else None,
         )
 
     def _without_header(self, chunk: TextChunk) -> TextChunk:

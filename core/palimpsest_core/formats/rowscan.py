@@ -106,7 +106,7 @@ class RowScanner:
         return None if row.withheld else row
 
     def claimed(self, line: bytes, offset: int) -> StoredRow | None:
-        """A row as it stands, wherever it claims to stand: what a withheld one says. None when it says nothing sound."""
+        """A row wherever it claims to stand: what a withheld one says. None when it says nothing sound."""
         other = RowScanner(self.rules, self.known, self.is_zstd)
         row = other._careful(line.removesuffix(b"\n"), None, offset, len(line), Trust.WHOLE)
         if row.seq < 0 or row.problem not in ("", "seq-gap", "seq-overlap"):

@@ -72,6 +72,7 @@ OUTCOMES: dict[str, Outcome] = {
     "twin": Outcome.NOTHING_WORKS,
     # the bytes behind the header
     "torn-frame": Outcome.REPAIRED,
+    "torn-inside": Outcome.REPAIRED,
     "torn-line": Outcome.REPAIRED,
     "checksum": Outcome.UNREADABLE,
     "undecodable": Outcome.UNREADABLE,

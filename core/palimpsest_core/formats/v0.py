@@ -1,4 +1,4 @@
-"""Generation 0 (0.1.0-rc to 0.1.2): packed rows, `seedLength`, wrapped tool results, and older shapes still to be met."""
+"""Generation 0 (0.1.0-rc to 0.1.2): packed rows, `seedLength`, wrapped tool results, and older shapes to be met."""
 
 from __future__ import annotations
 

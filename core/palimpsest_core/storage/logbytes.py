@@ -14,22 +14,21 @@ from typing import NamedTuple
 import zstandard
 
 from palimpsest_core.base.cancel import CancelToken, check
-from palimpsest_core.storage.frames import MAGIC, Frame, FrameDecoder, ReadAt, Run, file_reader, scan_frames, scan_runs
+from palimpsest_core.storage.frames import MAGIC, FrameDecoder, ReadAt, file_reader, scan_frames
+from palimpsest_core.storage.frametext import FrameText
 from palimpsest_core.storage.layout import PLAIN, ZSTD, LogFile, Stat
 from palimpsest_core.storage.lines import CHUNK, Piece, TextChunk, Trust, split_lines
 from palimpsest_core.storage.segments import Segments
 
-_RESYNC_TRIES = 1000
 _PEEK = 4096
 _FAULTS_KEPT = 100
-_TORN = "torn"
 
 
 class ByteFault(NamedTuple):
     """A defect of the stored bytes: a short cause, where it is in the file, how many stored bytes it concerns, and
     where the decoded text stood.
 
-    Causes: "torn-frame", "torn-line", "checksum", "undecodable", "bad-magic", "reserved", "dictionary", "skippable",
+    Causes: "torn-frame", "torn-inside" (cut, and whole frames follow), "torn-line", "checksum", "undecodable", "bad-magic", "reserved", "dictionary", "skippable",
     "unended-frame" (the last whole frame does not end in a line feed), "window".
     """
 
@@ -67,6 +66,7 @@ class LogBytes:
         self.read_at: ReadAt = file_reader(self._descriptor)
         self._decoder = FrameDecoder(window_max)
         self._segments = Segments(self.read_at, self._decoder)
+        self._frames = FrameText(self.read_at, self._decoder, self._segments, self._note)
         self.encoding = self._real_encoding()
 
     def __enter__(self) -> LogBytes:
@@ -116,7 +116,9 @@ class LogBytes:
         self.faults = []
         if self.encoding == ZSTD:
             self._segments.begin(byte_offset, text_offset)
-            yield from split_lines(self._zstd_pieces(byte_offset, text_offset, cancel), text_offset, self.row_max)
+            yield from split_lines(
+                self._frames.pieces(byte_offset, text_offset, self.size_limit, cancel), text_offset, self.row_max
+            )
             return
         shift = byte_offset - text_offset
         pieces = self._plain_pieces(byte_offset, cancel)
@@ -151,7 +153,7 @@ class LogBytes:
         faults, self.faults = self.faults, []
         text = b""
         found: FirstLine | None = None
-        for piece in self._zstd_pieces(0, 0, None):
+        for piece in self._frames.pieces(0, 0, self.size_limit, None):
             text += piece.text
             end = text.find(b"\n") + 1
             first = self.faults[0].cause if self.faults else ""
@@ -177,113 +179,13 @@ class LogBytes:
             place += len(data)
             yield Piece(data)
 
-    def _zstd_pieces(self, start: int, text_offset: int, cancel: CancelToken | None) -> Iterator[Piece]:
-        """The text of the frames from stored offset `start` on; past a broken one, whatever can still be decoded."""
-        trust = Trust.WHOLE
-        tries = 0
-        last = (0, 0)
-        ended = True
-        while 0 <= start < self.size_limit:
-            for found in scan_runs(self.read_at, start, self.size_limit):
-                check(cancel)
-                if isinstance(found, Run):
-                    start = found.offset + len(found.data)
-                    text = self._run(found)
-                    if text is not None:
-                        # The usual case: live frames of a few lines each.
-                        text_offset += len(text)
-                        ended = text.endswith(b"\n") if text else ended
-                        last = (found.offset, len(found.data))
-                        self._segments.add(found.offset, start, text_offset)
-                        yield Piece(text, trust, start if trust == Trust.WHOLE else -1)
-                        continue
-                    frames = list(scan_frames(self.read_at, found.offset, start))
-                else:
-                    frames = [found]
-                for frame in frames:
-                    start = frame.offset + frame.length
-                    if frame.fault == _TORN and not ended and trust == Trust.WHOLE:
-                        self._note("unended-frame", *last, text_offset)
-                    for piece in self._frame(frame, trust, text_offset, cancel):
-                        text_offset += len(piece.text)
-                        trust = piece.trust
-                        ended = piece.text.endswith(b"\n") if piece.text else ended
-                        yield piece
-                    last = (frame.offset, frame.length)
-                    self._segments.add(frame.offset, start, text_offset)
-                if frames[-1].fault not in ("", _TORN):
-                    tries += 1
-                    start = self._next_magic(frames[-1].offset + 1, cancel) if tries < _RESYNC_TRIES else -1
-                    break
-            else:
-                break
-        if not ended and trust == Trust.WHOLE:
-            self._note("unended-frame", *last, text_offset)
-
-    def _run(self, run: Run) -> bytes | None:
-        try:
-            return self._decoder.run(run.data)
-        except zstandard.ZstdError:
-            return None
-
-    def _frame(self, frame: Frame, trust: Trust, text_offset: int, cancel: CancelToken | None) -> Iterator[Piece]:
-        """The text of one frame: a large one, a torn one, or one of a run in which something does not decode."""
-        if frame.skippable and not frame.fault:
-            self._note("skippable", frame.offset, frame.length, text_offset)
-            return
-        if frame.window > self._decoder.window_max:
-            self._note("window", frame.offset, frame.length, text_offset)
-            yield Piece(b"", Trust.UNVERIFIED, broken=True)
-            return
-        if frame.fault == _TORN:
-            self._note("torn-frame", frame.offset, frame.length, text_offset)
-            trust = max(trust, Trust.TORN)
-        elif frame.fault:
-            self._note(frame.fault, frame.offset, frame.length, text_offset)
-            trust = Trust.UNVERIFIED
-        else:
-            # Its text is handed on before its checksum can be met, so it is decoded once beforehand.
-            cause = self._verify(frame, cancel)
-            if cause:
-                self._note(cause, frame.offset, frame.length, text_offset)
-                trust = Trust.UNVERIFIED
-        if frame.length >= len(MAGIC) and frame.fault != "bad-magic":
-            for text in self._decoder.readable(self.read_at, frame):
-                check(cancel)
-                yield Piece(text, trust)
-        if trust == Trust.WHOLE:
-            yield Piece(b"", trust, frame.offset + frame.length)
-        elif trust == Trust.UNVERIFIED:
-            yield Piece(b"", trust, broken=True)
-
-    def _verify(self, frame: Frame, cancel: CancelToken | None) -> str:
-        try:
-            for _ in self._decoder.pieces(self.read_at, frame):
-                check(cancel)
-        except zstandard.ZstdError as error:
-            return "checksum" if "checksum" in str(error) else "undecodable"
-        return ""
-
-    def _next_magic(self, place: int, cancel: CancelToken | None) -> int:
-        """The stored offset of the next thing that looks like a frame, -1 without one."""
-        while place < self.size_limit:
-            check(cancel)
-            data = self.read_at(place, CHUNK)
-            found = data.find(MAGIC)
-            if found >= 0:
-                return place + found
-            if len(data) < CHUNK:
-                break
-            place += len(data) - len(MAGIC) + 1
-        return -1
-
     def read_range(self, offset: int, length: int, cancel: CancelToken | None = None) -> bytes:
         """`length` bytes of decoded text at `offset` (fewer at its end), wherever reading has been so far."""
         if self.encoding != ZSTD:
             return self.read_at(offset, length)
         if not self._segments.covers(offset, length):
             faults = self.faults.copy()
-            for _ in self._zstd_pieces(*self._segments.resume(offset), cancel):
+            for _ in self._frames.pieces(*self._segments.resume(offset), self.size_limit, cancel):
                 if self._segments.covers(offset, length):
                     break
             self.faults = faults

@@ -33,6 +33,7 @@ class Segments:
         self._spool: IO[bytes] | None = None
         self._spooled: dict[int, int] = {}
         self._origin = (0, 0)
+        self._alone: set[int] = set()
 
     def close(self) -> None:
         """Forget the cache and the spool."""
@@ -45,16 +46,25 @@ class Segments:
     def begin(self, byte_offset: int, text_offset: int) -> None:
         """Reading starts at this place: forget what was known from there on, and everything if a hole would be left."""
         keep = bisect_right(self._text_end, text_offset)
+        if keep < len(self._text_end) and self._text_start[keep] < text_offset:
+            # The place lies inside a run of frames: that run now ends there.
+            self._text_end[keep] = text_offset
+            self._byte_end[keep] = byte_offset
+            keep += 1
         if keep and (self._text_end[keep - 1], self._byte_end[keep - 1]) != (text_offset, byte_offset):
             keep = 0
         for kept in (self._byte_start, self._byte_end, self._text_start, self._text_end):
             del kept[keep:]
         self._cache.clear()
         self._spooled = {index: place for index, place in self._spooled.items() if index < keep}
+        self._alone = {index for index in self._alone if index < keep}
         self._origin = (byte_offset, text_offset)
 
-    def add(self, byte_start: int, byte_end: int, text_end: int) -> None:
-        """The frame stored at `byte_start`..`byte_end` brought the text to `text_end`. Known frames are passed over."""
+    def add(self, byte_start: int, byte_end: int, text_end: int, *, alone: bool = False) -> None:
+        """The frame stored at `byte_start`..`byte_end` brought the text to `text_end`. Known frames are passed over.
+
+        `alone`: it is broken, so that no other may be found by going on from it.
+        """
         last = len(self._text_end) - 1
         if last < 0:
             text_start = self._origin[1]
@@ -62,11 +72,14 @@ class Segments:
             return
         else:
             text_start = self._text_end[last]
-            if text_end - self._text_start[last] <= _SEGMENT and byte_start == self._byte_end[last]:
+            fits = text_end - self._text_start[last] <= _SEGMENT and byte_start == self._byte_end[last]
+            if fits and not alone and last not in self._alone:
                 self._byte_end[last] = byte_end
                 self._text_end[last] = text_end
                 self._cache.pop(last, None)
                 return
+        if alone:
+            self._alone.add(len(self._text_end))
         self._byte_start.append(byte_start)
         self._byte_end.append(byte_end)
         self._text_start.append(text_start)

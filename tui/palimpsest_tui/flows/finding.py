@@ -11,7 +11,6 @@ from textual.timer import Timer
 from palimpsest_core import ErrorCode, OpenLog, SessionQueryError, printable_line
 from palimpsest_core.model.search import SessionHit
 from palimpsest_core.model.session import SessionSummary
-from palimpsest_tui.flows.listing import now_ms
 from palimpsest_tui.flows.scopes import Scopes
 from palimpsest_tui.jobs.asking import sentence
 from palimpsest_tui.jobs.searching import Ask, Hits, matches_in, scan_logs, search_index
@@ -60,7 +59,7 @@ class Finding:
         """The text of the search bar changed."""
         search = read_words(text)
         self.search = search
-        self.resolved = resolve(search, self._desk.listing.sessions, now_ms())
+        self.resolved = resolve(search, self._desk.listing.sessions, numbers.now_ms())
         self._desk.search_bar.show_chips(search, self.resolved.problems)
         if self._timer is not None:
             self._timer.stop()
@@ -70,7 +69,7 @@ class Finding:
         """The sessions were listed again: filter words may match others now, and completion knows new values."""
         self._desk.search_bar.input.values = vocabulary(self._desk.listing.sessions)
         if self.search.chips:
-            self.resolved = resolve(self.search, self._desk.listing.sessions, now_ms())
+            self.resolved = resolve(self.search, self._desk.listing.sessions, numbers.now_ms())
             self._desk.search_bar.show_chips(self.search, self.resolved.problems)
         if self._searching or self.hits is not None:
             self._show_hits(keep=True)

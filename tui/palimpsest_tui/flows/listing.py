@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import time as clock
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from palimpsest_core import CancelToken, Engine, printable_line
 from palimpsest_core.model.session import SessionState, SessionSummary
@@ -27,12 +28,24 @@ def _next_of(value: str, values: Sequence[str]) -> str:
 def list_sessions(
     engine: Engine, first: bool, cancel: CancelToken, tell: Callable[[list[SessionSummary]], None]
 ) -> list[SessionSummary]:
-    """Everything in the root, readable or not; the first time what the index knows is told before the root is walked."""
+    """Everything in the root, readable or not; at first what the index knows is told before the walk."""
     if first:
         known = engine.sessions(cancel, fresh=False)
         if known:
             tell(known)
     return engine.sessions(cancel)
+
+
+def with_known(now: list[SessionSummary], before: Sequence[SessionSummary]) -> list[SessionSummary]:
+    """`now`, where a log that changed a moment ago and waits for the index keeps the title and counts it had before."""
+    known = {session.path: session for session in before if session.indexed}
+    return [_kept(session, known.get(session.path)) for session in now]
+
+
+def _kept(session: SessionSummary, known: SessionSummary | None) -> SessionSummary:
+    if session.indexed or known is None or known.id != session.id:
+        return session
+    return msgspec.structs.replace(known, size=session.size, last_time=session.last_time)
 
 
 class Listing:
@@ -67,7 +80,7 @@ class Listing:
 
     def _took(self, sessions: list[SessionSummary]) -> None:
         first = not self.loaded
-        self.sessions = sessions
+        self.sessions = sessions if first else with_known(sessions, self.sessions)
         self.by_id = summaries_by_id(sessions)
         self.loaded = True
         self.show()
@@ -77,6 +90,8 @@ class Listing:
         self._desk.telling.where()
         if first:
             self._desk.screen.sessions_known()
+            if self._desk.opening.session is None:
+                self.moved()
         if self._again and not self._desk.jobs.running("sessions"):
             self._again = False
             self.load()
@@ -224,8 +239,3 @@ class Listing:
         if bad:
             lines[-1] += f", {bad} unreadable"
         return [printable_line(line) for line in lines]
-
-
-def now_ms() -> int:
-    """This moment in epoch milliseconds."""
-    return int(clock.time() * 1000)

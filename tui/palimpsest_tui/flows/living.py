@@ -5,38 +5,191 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from palimpsest_core import OpenLog
+from textual.timer import Timer
+
+from palimpsest_core import Growth, OpenLog, printable_line
+from palimpsest_tui.jobs.asking import sentence
+from palimpsest_tui.jobs.indexing import Orders, Report, run_indexer
 from palimpsest_tui.jobs.opening import Grown, grow_log
+from palimpsest_tui.jobs.watching import watch_log, watch_root
+from palimpsest_tui.widgets import numbers
+from palimpsest_tui.widgets.timeline_views import View
 
 if TYPE_CHECKING:
     from palimpsest_tui.flows.desk import Desk
 
+_LIST_REST_S = 0.3
+"""Changes of the root are gathered this long before the list is read again."""
+_MEMORY = ":memory:"
+
 
 class Living:
-    """Starts the indexer and the watcher, and brings what they tell onto the screen."""
+    """Starts the indexer and the watchers, and brings what they tell onto the screen."""
 
     def __init__(self, desk: Desk) -> None:
         self._desk = desk
+        self._orders = Orders()
+        self._list_timer: Timer | None = None
+        self._in_memory = False
+        self._unread = 0
         self.following = False
+        self.gone = False
+
+    # Starting and stopping ---------------------------------------------------------------------------------------
 
     def start(self) -> None:
         """Start everything that runs in the background."""
+        root = self._desk.engine.root
+        if root is None:
+            return
+        self._in_memory = str(self._desk.engine.index) == _MEMORY
+        if self._in_memory:
+            self._refresh_here()
+        else:
+            self._index("starting")
+            work = partial(run_indexer, self._desk.engine, self._orders)
+            self._desk.jobs.ask_parts("index", work, self._reported, self._indexer_ended, self._indexer_failed)
+        self._desk.jobs.ask_parts("watch root", partial(watch_root, str(root)), self._root_changed, _nothing)
 
     def stop(self) -> None:
-        """Stop it."""
+        """Nothing to do: every worker has a token, and the jobs set them all."""
 
     def opened(self, log: OpenLog) -> None:
-        """Another log is open."""
+        """Another log is open: watch it in place of the one before."""
+        self.gone = False
+        self._desk.jobs.ask_parts("watch log", partial(watch_log, log), self._log_changed, _nothing)
 
-    def cursor_moved(self) -> None:
-        """The person moved: following ends when they leave the end."""
+    # The index ---------------------------------------------------------------------------------------------------
+
+    def _refresh_here(self) -> None:
+        """An index in memory can be filled by this process only."""
+        self._index("indexing")
+        refresh = self._desk.engine.refresh
+        self._desk.jobs.ask("index", refresh, self._refreshed_here, self._indexer_failed)
+
+    def _refreshed_here(self, refresh: object) -> None:
+        del refresh
+        self._index("100%")
+        self._index_changed()
+
+    def _reported(self, report: Report) -> None:
+        if report.event == "progress":
+            self._index(_progress(report))
+        elif report.event == "waiting":
+            self._index("kept by another process")
+        elif report.event == "current":
+            self._index("100%")
+            self._index_changed()
+        elif report.event == "refreshed":
+            if self._unread:
+                self._desk.say(f"{numbers.plural(self._unread, 'log')} cannot be read; the list says why.", bad=True)
+                self._unread = 0
+            self._index("100%")
+            self._index_changed()
+        elif report.event == "failed":
+            self._unread += 1
+        elif report.event in ("notice", "error") and report.message:
+            self._desk.say(printable_line(f"Index: {report.message}"), bad=report.event == "error")
+
+    def _indexer_ended(self, status: int) -> None:
+        self._index("stopped" if status == 0 else f"stopped ({status})")
+        self._desk.say("The indexer stopped; R starts it again.", bad=True)
+
+    def _indexer_failed(self, error: Exception) -> None:
+        self._index("none")
+        self._desk.say(f"Index: {sentence(error)}", bad=True)
+
+    def _index(self, text: str) -> None:
+        self._desk.telling.index_text = f"idx {text}"
+        self._desk.telling.where()
+
+    def _index_changed(self) -> None:
+        """The index holds more than before: titles and counts for the list, hits for the search."""
+        self._list_soon()
+        self._desk.finding.index_grew()
 
     def reindex(self) -> None:
         """Look through the root again."""
+        if self._in_memory:
+            self._refresh_here()
+        elif not self._orders.refresh() and not self._desk.jobs.running("index"):
+            self.start()
 
     def describe_index(self) -> list[str]:
         """Where the index is and how big, for the first-run notice."""
-        return []
+        if self._desk.engine.root is None:
+            return []
+        status = self._desk.engine.index_status()
+        if self._in_memory:
+            return ["The index is kept in memory."]
+        return [
+            printable_line(f"The index, {numbers.size(status.bytes)} now, lies at {status.path}; it can be deleted.")
+        ]
+
+    # The root ----------------------------------------------------------------------------------------------------
+
+    def _root_changed(self, folders: frozenset[str]) -> None:
+        if self._in_memory:
+            self._refresh_here()
+        del folders
+        self._list_soon()
+
+    def _list_soon(self) -> None:
+        if self._list_timer is None:
+            self._list_timer = self._desk.screen.set_timer(_LIST_REST_S, self._list_now)
+
+    def _list_now(self) -> None:
+        self._list_timer = None
+        self._desk.listing.load()
+
+    # The open log ------------------------------------------------------------------------------------------------
+
+    def _log_changed(self, told: None) -> None:
+        del told
+        log = self._desk.opening.log
+        if log is not None and log.complete and not self._desk.jobs.running("open"):
+            self._desk.jobs.ask("grow", partial(grow_log, log), self._grown)
+
+    def _grown(self, grown: Grown) -> None:
+        log, growth = grown
+        if log is not self._desk.opening.log:
+            return
+        if growth.gone:
+            if not self.gone:
+                self.gone = True
+                self._desk.say("The log was removed; what is shown stays.", bad=True)
+            return
+        self.gone = False
+        if growth.replaced_file or growth.truncated:
+            self._desk.say("The log was written anew; it is read again.")
+            self._desk.opening.reopen()
+            return
+        if growth.count or growth.changed:
+            self._show_growth(log, growth)
+
+    def _show_growth(self, log: OpenLog, growth: Growth) -> None:
+        desk = self._desk
+        if growth.changed and desk.opening.view not in (View.ALL, View.CONVERSATION, View.ERRORS):
+            desk.opening.rearrange()  # rows leave the view, or come into it
+        else:
+            desk.opening.appended(growth.first_new, len(log) - growth.first_new)
+        desk.timeline.forget([*growth.changed, *range(growth.first_new, min(len(log), growth.first_new + 200))])
+        desk.timeline.redraw()
+        if self.following:
+            desk.timeline.go(desk.timeline.row_count() - 1)
+        desk.kinship.show()
+        desk.telling.where()
+        desk.telling.status()
+        desk.finding.log_changed()
+        shown = desk.timeline.event_index
+        if shown is not None and (shown >= growth.first_new or shown in growth.changed):
+            desk.inspecting.show()
+
+    def cursor_moved(self) -> None:
+        """The person moved: following ends when they leave the end."""
+        if self.following and self._desk.timeline.cursor < self._desk.timeline.row_count() - 1:
+            self.following = False
+            self._desk.telling.where()
 
     def toggle_follow(self) -> None:
         """Stay at the end while the log grows, or stop that."""
@@ -44,12 +197,23 @@ class Living:
         if self.following:
             self._desk.timeline.action_go_bottom()
         self._desk.telling.where()
+        self._desk.say("Following the end of the log." if self.following else "Not following any more.")
 
-    def check_log(self) -> None:
-        """The open log may have grown."""
-        log = self._desk.opening.log
-        if log is not None and log.complete:
-            self._desk.jobs.ask("grow", partial(grow_log, log), self._grown)
 
-    def _grown(self, grown: Grown) -> None:
-        del grown
+def _nothing(value: object) -> None:
+    del value
+
+
+def _progress(report: Report) -> str:
+    """Sessions, bytes, rate and time left, shortly."""
+    done, total = report.bytes_done or 0, report.bytes_total or 0
+    share = f"{done / total:.0%}" if total else "…"
+    parts = [share]
+    if report.logs_total:
+        parts.append(f"{report.logs_done or 0}/{report.logs_total}")
+    rate = report.bytes_per_second or 0
+    if rate:
+        parts.append(f"{numbers.size(rate)}/s")
+        if total > done:
+            parts.append(f"{numbers.duration((total - done) / rate)} left")
+    return " ".join(parts)

@@ -34,6 +34,9 @@ class Opening:
         self._wanted_seq: int | None = None
         self._asked: tuple[str, int | None] | None = None
         self._arranged_rows = 0
+        desk.timeline.set_empty(
+            "No session is open.", "Enter opens the session under the cursor; / searches all of them."
+        )
 
     # Opening -----------------------------------------------------------------------------------------------------
 
@@ -81,7 +84,7 @@ class Opening:
         base = self._desk.timeline.rows
         if base is None or rows <= self._arranged_rows:
             return
-        base.base.extend(classes(log.table, self.view, self._arranged_rows, rows))
+        base.append(classes(log.table, self.view, self._arranged_rows, rows))
         self._arranged_rows = rows
         self._desk.timeline.rows_appended()
         self._seek()
@@ -242,11 +245,15 @@ class Opening:
         self._desk.inspecting.show()
 
     def appended(self, first: int, count: int) -> None:
-        """Events were added at the end of the table: add their rows."""
+        """The table is new from event `first` on: rows of what stood there before go, rows of the new events come."""
         log, rows = self.log, self._desk.timeline.rows
-        if log is None or rows is None or not count:
+        if log is None or rows is None:
             return
-        rows.base.extend(classes(log.table, self.view, first, first + count))
+        if first < self._arranged_rows:
+            before = classes(log.table, self.view, first - 1, first) if first else b"\0"
+            rows.cut_back(first, before[0])
+            self._desk.timeline.rows_changed()
+        rows.append(classes(log.table, self.view, first, first + count))
         self._arranged_rows = first + count
         self._desk.timeline.rows_appended()
         self.title()

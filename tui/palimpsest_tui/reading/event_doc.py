@@ -296,7 +296,11 @@ class TextBuilder:
         self._blocks.append(FixedBlock(lines))
 
 
-_DELTAS = {"text-delta": ("text", "text"), "reasoning-delta": ("reasoning", "text"), "tool-call-delta": ("tool call", "argumentsDelta")}
+_DELTAS = {
+    "text-delta": ("text", "text"),
+    "reasoning-delta": ("reasoning", "text"),
+    "tool-call-delta": ("tool call", "argumentsDelta"),
+}
 
 
 def _streamed(event: Event) -> tuple[str, str] | None:

@@ -80,7 +80,7 @@ class HelpScreen(Window[None]):
         lines += [[], plain("letters and marks", "text--heading"), *_pairs(list(LEGEND))]
         lines += [[], plain("mouse", "text--heading")]
         lines += _wrapped(
-            "A click moves the cursor, a double click goes in, the wheel scrolls. Text in the inspector can be selected "
+            "A click moves the cursor, a double click goes in, the wheel scrolls. The inspector lets text be selected "
             "by dragging (ctrl+c copies it); with shift held (option on a Mac) the terminal itself selects."
         )
         lines += [[], plain("settings", "text--heading"), *_wrapped(f"{settings_path()}")]

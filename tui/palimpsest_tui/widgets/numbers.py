@@ -7,6 +7,11 @@ import time as clock
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 
 
+def now_ms() -> int:
+    """This moment in epoch milliseconds."""
+    return int(clock.time() * 1000)
+
+
 def _local(time_ms: int) -> clock.struct_time | None:
     try:
         return clock.localtime(time_ms / 1000)

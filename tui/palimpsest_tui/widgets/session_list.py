@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time as clock
 from collections.abc import Hashable, Mapping, Sequence
 from typing import ClassVar, NamedTuple
 
@@ -62,7 +61,7 @@ class SessionList(LineList):
         self._changed(keep)
 
     def _changed(self, keep: bool) -> None:
-        self._now_ms = int(clock.time() * 1000)
+        self._now_ms = numbers.now_ms()
         self.rows_changed(keep=keep)
         if not keep and self.row_count() and self.session_at(0) is None and self._found is None:
             self.go(1, tell=False)
@@ -127,7 +126,13 @@ class SessionList(LineList):
         if entry.session is None:
             counted = f" {entry.sessions}"
             heading = clip(printable_line(entry.heading), width - len(counted) - 1)
-            return [[Segment(" "), Segment(heading, self.partial("session--heading")), Segment(counted, self.partial("line--dim"))]]
+            return [
+                [
+                    Segment(" "),
+                    Segment(heading, self.partial("session--heading")),
+                    Segment(counted, self.partial("line--dim")),
+                ]
+            ]
         return [self._draw_session(entry.session, entry.rail, width)]
 
     def _draw_session(self, session: SessionSummary, rail: str, width: int) -> list[Segment]:

@@ -180,7 +180,7 @@ class Timeline(LineList):
         return self.rows.row_of(event) if found is None else found
 
     def rail_cell(self, row: int) -> Segment:
-        """The rail: a line at boundaries, a star at marked events, a bar inside a fold."""
+        """The rail: a line at boundaries, a star at marks, a tilde at made-up closers, a bar inside a fold."""
         assert self.rows is not None
         assert self.log_shown is not None
         place = self.rows.place(row)
@@ -189,6 +189,8 @@ class Timeline(LineList):
             return Segment("*", self.partial("line--strong"))
         if self.rows.is_prefix(row) or self.log_shown.table.flags[event] & BOUNDARY or event == self.log_shown.cut:
             return Segment("─", self.partial("timeline--boundary"))
+        if self.log_shown.table.flags[event] & Flag.SYNTHETIC:
+            return Segment("~", self.partial("line--dim"))
         return Segment("│" if place.depth else " ", self.partial("line--dim"))
 
     def may_cache(self, row: int) -> bool:

@@ -246,6 +246,18 @@ class TimelineRows:
         """Whether an event is only inside the folded inherited prefix."""
         return self._prefix is not None and event < self.cut and not self._prefix.opened
 
+    def cut_back(self, event: int, last_class: int) -> None:
+        """Forget the events from `event` on; what is open below the last rows closes."""
+        self.base.cut_back(event, last_class)
+        last = len(self.base) - 1
+        self._base.opened = {at: branch for at, branch in self._base.opened.items() if at < last}
+
+    def append(self, classes: bytes) -> None:
+        """Add events at the end; the last row closes when it may become part of a longer run."""
+        if len(self.base) and len(self.base) - 1 in self._base.opened and self.base.span(len(self.base) - 1).events > 1:
+            del self._base.opened[len(self.base) - 1]
+        self.base.extend(classes)
+
     def _locate(self, row: int) -> tuple[_Branch, int]:
         if self._prefix is not None:
             size = self._prefix.size()

@@ -5,7 +5,8 @@ from __future__ import annotations
 import logging
 import os
 import sys
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
+from importlib.util import find_spec
 
 import click
 
@@ -30,6 +31,8 @@ def command(settings: Settings, caller: str | None, cwd: str | None) -> int:
 
     if (caller is None) == (cwd is None):
         raise Failure(Exit.USAGE, "name the caller: --caller ID, or --cwd DIR for a workspace without a session")
+    if find_spec("mcp") is None:
+        raise Failure(Exit.ENVIRONMENT, "the MCP SDK is not installed: pip install 'dsh-palimpsest[mcp]'")
     # stdout belongs to the protocol; what went wrong in full is for the operator, on stderr.
     logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="palimpsest mcp: %(levelname)s %(message)s")
     with open_engine(settings) as engine:
@@ -37,13 +40,16 @@ def command(settings: Settings, caller: str | None, cwd: str | None) -> int:
             who = Caller(find_session(engine, as_utf8(caller)))
         else:
             who = Caller(None, _workspace(as_utf8(cwd or "")))
-        try:
-            serve_stdio(Toolbox(engine, who), version("dsh-palimpsest"))
-        except ImportError as error:
-            raise Failure(
-                Exit.ENVIRONMENT, "the MCP SDK is not installed: pip install 'dsh-palimpsest[mcp]'"
-            ) from error
+        serve_stdio(Toolbox(engine, who), _version())
     return Exit.FINE
+
+
+def _version() -> str:
+    try:
+        return version("dsh-palimpsest")
+    except PackageNotFoundError:
+        # Run from a source tree that was not installed.
+        return "0"
 
 
 def _workspace(directory: str) -> str:

@@ -60,7 +60,8 @@ class Citations:
 class _Checkpoint:
     """How things stood before the first provisional row; `marks` are surfaces that provisional rows changed."""
 
-    def __init__(self, loader: Loader) -> None:
+    def __init__(self, loader: Loader, line: int) -> None:
+        self.line = line
         self.rows = len(loader.table)
         self.fold = loader.fold.save()
         self.cut_finder = copy(loader.cut_finder)
@@ -83,17 +84,23 @@ class Loader:
         self.changed: set[int] = set()
         """Indices whose surface changed since somebody took the set."""
         self._checkpoint: _Checkpoint | None = None
+        self._next_line = 0
         self._surface_types = surface_types(header.version)
 
     def push(self, rows: list[StoredRow], reader: LogReader) -> None:
-        """Take one batch."""
+        """Take one batch. Rows that were taken before an interrupted reading come again and are passed over."""
+        if rows and rows[0].line < self._next_line:
+            rows = [row for row in rows if row.line >= self._next_line]
+        if not rows:
+            return
+        self._next_line = rows[-1].line + 1
         if self._checkpoint is None:
             stable = next((place for place, row in enumerate(rows) if row.provisional), len(rows))
             self._append(rows[:stable], reader)
             if stable == len(rows):
                 return
-            self._checkpoint = _Checkpoint(self)
             rows = rows[stable:]
+            self._checkpoint = _Checkpoint(self, rows[0].line)
         self._append(rows, reader)
 
     @property
@@ -110,6 +117,7 @@ class Loader:
         if then is None:
             return False
         self._checkpoint = None
+        self._next_line = then.line
         self.fold = SurfaceFold.restore(then.fold)
         self.titles = TitleFold(*then.title)
         self.cut_finder = then.cut_finder

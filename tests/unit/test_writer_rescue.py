@@ -1,0 +1,109 @@
+"""Rescue: the readable prefix in a new place, line for line, and nothing made up."""
+
+from __future__ import annotations
+
+import os
+import tarfile
+from pathlib import Path
+
+import pytest
+
+from palimpsest_core.base.errors import ErrorCode, SessionQueryError
+from palimpsest_core.formats.catalog import Catalog
+from palimpsest_core.formats.reader import read_log
+from palimpsest_core.model.config import Config
+from palimpsest_core.model.finding import FindingCode
+from palimpsest_core.storage.layout import LogFile, discover
+from palimpsest_core.writer.errors import Refusal, WriteRefused
+from palimpsest_core.writer.rescue import rescue
+from palimpsest_core.writer.store import JsonlStore
+
+CONFIG = Config()
+CORPORA = Path(__file__).parents[1] / "conformance"
+STAYS = {
+    FindingCode.UNKNOWN_REQUIRED_EVENT,
+    FindingCode.HEADER_KEYS,
+    FindingCode.UNSUPPORTED_VERSION,
+    FindingCode.CORRUPT,
+    FindingCode.SURFACE_UNRELIABLE,
+}
+
+
+@pytest.fixture(scope="module")
+def damaged(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("damaged")
+    with tarfile.open(CORPORA / "damaged" / "roots.tar.gz") as archive:
+        archive.extractall(folder, filter="data")
+    return folder
+
+
+def written(root: Path, events: int = 3) -> LogFile:
+    store = JsonlStore(root)
+    header = {"id": "a", "createdAt": 1, "cwd": "/w"}
+    store.create(header)
+    for seq in range(events):
+        store.append("a", [{"type": "turn/start", "seq": seq, "time": seq, "data": {"turn": seq + 1}}])
+    return LogFile.at(store.locate(header))
+
+
+def test_every_damaged_log_gives_a_sound_copy_of_its_readable_prefix(damaged: Path, tmp_path: Path) -> None:
+    rescued = 0
+    files = [file for root in sorted(damaged.iterdir()) for file in discover(root).files]
+    for number, file in enumerate(sorted(files, key=lambda f: f.path)):
+        before = read_log(file, config=CONFIG)
+        if before.header is None:
+            continue
+        done = rescue(file, tmp_path / str(number), config=CONFIG, write=True)
+        after = read_log(LogFile.at(done.path), config=CONFIG)
+        assert [(e.type, e.seq, e.time, e.data) for e in after.events] == [
+            (e.type, e.seq, e.time, e.data) for e in before.events
+        ], file.path
+        assert after.withheld_rows == 0
+        assert {finding.code for finding in after.findings} <= STAYS, (file.path, after.findings)
+        assert not any(f.detail in ("checksum", "undecodable", "bad-json", "path") for f in after.findings)
+        rescued += 1
+    assert rescued > 60
+
+
+def test_a_copy_lies_where_its_header_says(damaged: Path, tmp_path: Path) -> None:
+    file = written(tmp_path / "sessions")
+    moved = Path(file.path).parent.rename(Path(file.path).parent.with_name("elsewhere"))
+    done = rescue(LogFile.at(moved / "session.jsonl.zstd"), tmp_path / "out", config=CONFIG, write=True)
+    assert done.path == str(tmp_path / "out" / "--w--" / "a" / "session.jsonl.zstd")
+    catalog = Catalog.scan(tmp_path / "out", CONFIG)
+    assert [(entry.id, entry.findings) for entry in catalog.sessions] == [("a", [])]
+
+
+def test_a_dry_run_tells_the_same_and_writes_nothing(tmp_path: Path) -> None:
+    file = written(tmp_path / "sessions")
+    Path(file.path).write_bytes(Path(file.path).read_bytes()[:-4])
+    torn = file.restat()
+    told = rescue(torn, tmp_path / "out", config=CONFIG)
+    assert not (tmp_path / "out").exists()
+    done = rescue(torn, tmp_path / "out", config=CONFIG, write=True)
+    assert (told.rows, told.events, told.withheld, told.notes) == (done.rows, done.events, done.withheld, done.notes)
+    assert (told.written, done.written) == (False, True)
+    assert any("torn end is left out" in note for note in told.notes)
+    assert any("No events that close it are made up" in note for note in told.notes)
+
+
+def test_the_source_is_untouched_and_an_existing_copy_too(tmp_path: Path) -> None:
+    file = written(tmp_path / "sessions")
+    source = Path(file.path).read_bytes()
+    done = rescue(file, tmp_path / "out", config=CONFIG, write=True)
+    copy = Path(done.path).read_bytes()
+    with pytest.raises(WriteRefused) as caught:
+        rescue(file, tmp_path / "out", config=CONFIG, write=True)
+    assert caught.value.reason is Refusal.ID_TAKEN
+    assert Path(done.path).read_bytes() == copy
+    assert Path(file.path).read_bytes() == source
+    assert os.listdir(Path(done.path).parent) == ["session.jsonl.zstd"]
+
+
+def test_a_file_without_a_header_cannot_be_rescued(tmp_path: Path) -> None:
+    path = tmp_path / "p" / "s" / "session.jsonl"
+    path.parent.mkdir(parents=True)
+    path.write_bytes(b"no header\n")
+    with pytest.raises(SessionQueryError) as caught:
+        rescue(LogFile.at(path), tmp_path / "out", config=CONFIG)
+    assert caught.value.code is ErrorCode.PERSISTENCE_FAILED

@@ -21,9 +21,9 @@ from palimpsest_core.search.fts5.schema import LIVE_BASE, POSITION_BITS
 from palimpsest_core.search.fts5.spans import SpanCollector
 from palimpsest_core.search.matching import Phrase
 
-_LEAST_KEPT = 1_000
-_KEPT_PER_HIT = 50
-_FIRST_FETCH = 2_000
+LEAST_KEPT = 1_000
+KEPT_PER_HIT = 50
+FIRST_FETCH = 2_000
 
 
 class Ranked(NamedTuple):
@@ -98,7 +98,7 @@ class Ranking:
         forget: Callable[[], None],
         cancel: CancelToken | None,
     ) -> list[Ranked]:
-        keep = max(_LEAST_KEPT, _KEPT_PER_HIT * wanted)
+        keep = max(LEAST_KEPT, KEPT_PER_HIT * wanted)
         if any(side.condition.sql or side.fold for side in sides):
             keep *= 16
         while True:
@@ -133,7 +133,7 @@ class Ranking:
 
     def _bucket(self, side: Side, spans: int, rowids: array[int], cancel: CancelToken | None) -> Iterator[Ranked]:
         """The documents of one count in order; a large bucket is read in growing pieces, as far as it is asked for."""
-        fetched, limit = 0, _FIRST_FETCH
+        fetched, limit = 0, FIRST_FETCH
         while True:
             check(cancel)
             rows = self._fetch(side, rowids, limit)

@@ -36,6 +36,7 @@ class SpanCollector:
         # One-element lists: the functions are registered once and read them on every row.
         self._floor = [1]
         self._width = [1]
+        self._every = [_LOOK_EVERY]
         self._allowed: list[frozenset[int]] = [frozenset()]
         self._keep = 0
         for name, gather in (("instances", self._by_instances()), ("spans", self._by_spans())):
@@ -66,7 +67,7 @@ class SpanCollector:
         least the best `keep` rows by count are kept, and all that tie with the last of them.
         """
         self.buckets.clear()
-        self._floor[0], self._width[0], self._keep = 1, phrase.width, keep
+        self._floor[0], self._width[0], self._every[0], self._keep = 1, phrase.width, min(_LOOK_EVERY, keep), keep
         name = f"{self._table}_{'spans' if phrase.overlaps else 'instances'}"
         if allowed is not None:
             self._allowed[0] = allowed
@@ -81,7 +82,7 @@ class SpanCollector:
             self._db.execute(limited, (phrase.expression, first, last)).fetchone()
 
     def _by_instances(self) -> Gatherer:
-        buckets, floor, raise_floor = self.buckets, self._floor, self._raise_floor
+        buckets, floor, every, raise_floor = self.buckets, self._floor, self._every, self._raise_floor
 
         def gather(api: Any, *_: Any) -> None:
             spans = api.inst_count
@@ -90,13 +91,14 @@ class SpanCollector:
                 if bucket is None:
                     bucket = buckets[spans] = array("q")
                 bucket.append(api.rowid)
-                if not len(bucket) % _LOOK_EVERY:
+                if not len(bucket) % every[0]:
                     raise_floor()
 
         return gather
 
     def _by_spans(self) -> Gatherer:
-        buckets, floor, width, raise_floor = self.buckets, self._floor, self._width, self._raise_floor
+        buckets, floor, every, raise_floor = self.buckets, self._floor, self._every, self._raise_floor
+        width = self._width
 
         def gather(api: Any, *_: Any) -> None:
             spans = 1
@@ -107,7 +109,7 @@ class SpanCollector:
             if spans >= floor[0]:
                 bucket = buckets.setdefault(spans, array("q"))
                 bucket.append(api.rowid)
-                if not len(bucket) % _LOOK_EVERY:
+                if not len(bucket) % every[0]:
                     raise_floor()
 
         return gather

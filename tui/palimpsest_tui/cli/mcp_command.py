@@ -5,14 +5,21 @@ from __future__ import annotations
 import logging
 import os
 import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
+from typing import TYPE_CHECKING
 
 import click
 
 from palimpsest_tui.cli.corpus import find_session, open_engine
 from palimpsest_tui.cli.exits import Exit, Failure
 from palimpsest_tui.cli.options import Settings, as_utf8, shared_options
+
+if TYPE_CHECKING:
+    from palimpsest_core import Engine
 
 
 @click.command("mcp")
@@ -40,8 +47,33 @@ def command(settings: Settings, caller: str | None, cwd: str | None) -> int:
             who = Caller(find_session(engine, as_utf8(caller)))
         else:
             who = Caller(None, _workspace(as_utf8(cwd or "")))
-        serve_stdio(Toolbox(engine, who), _version())
+        with _indexing(engine):
+            serve_stdio(Toolbox(engine, who), _version())
     return Exit.FINE
+
+
+@contextmanager
+def _indexing(engine: Engine) -> Iterator[None]:
+    """Begin to bring the index up to date while the client says hello, so that the first search need not do it all."""
+    from palimpsest_core import CancelToken, SessionQueryError
+
+    cancel = CancelToken()
+
+    def refresh() -> None:
+        try:
+            engine.refresh(cancel)
+        except SessionQueryError as error:
+            # A search will meet the same fault and report it; the operator hears of it now.
+            if not cancel.is_set():
+                logging.getLogger(__name__).warning("the index could not be brought up to date: %s", error.message)
+
+    worker = threading.Thread(target=refresh, name="indexing")
+    worker.start()
+    try:
+        yield
+    finally:
+        cancel.set()
+        worker.join()
 
 
 def _version() -> str:

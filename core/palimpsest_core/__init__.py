@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from palimpsest_core.export.errors import ExportError, ExportErrorCode
     from palimpsest_core.export.plan import ExportPlan, MissingImage, PlannedImage, PlannedLog
     from palimpsest_core.export.reopen import NotALog, Target, opened_target
+    from palimpsest_core.export.transcript import Form, TranscriptResult, transcript_name
     from palimpsest_core.export.zip import ExportResult
     from palimpsest_core.live.store import LiveSession, SessionStore
     from palimpsest_core.log.gist import LABELS, Gist, gist
@@ -94,6 +95,8 @@ if TYPE_CHECKING:
     from palimpsest_core.sync.reconcile import Refresh
     from palimpsest_core.sync.service import IndexStatus, default_index_path
     from palimpsest_core.sync.watcher import Watcher
+    from palimpsest_core.writer.errors import Refusal, WriteRefused
+    from palimpsest_core.writer.rescue import Rescue
     from palimpsest_core.writer.store import JsonlStore
 
 _HOMES: dict[str, str] = {
@@ -119,6 +122,7 @@ _HOMES: dict[str, str] = {
     "Finding": "palimpsest_core.model.finding",
     "FindingCode": "palimpsest_core.model.finding",
     "Flag": "palimpsest_core.query.table",
+    "Form": "palimpsest_core.export.transcript",
     "Gist": "palimpsest_core.log.gist",
     "Growth": "palimpsest_core.query.openlog",
     "Header": "palimpsest_core.model.header",
@@ -139,7 +143,9 @@ _HOMES: dict[str, str] = {
     "Progress": "palimpsest_core.base.progress",
     "ProgressSink": "palimpsest_core.base.progress",
     "Refresh": "palimpsest_core.sync.reconcile",
+    "Refusal": "palimpsest_core.writer.errors",
     "Registry": "palimpsest_core.log.text",
+    "Rescue": "palimpsest_core.writer.rescue",
     "Row": "palimpsest_core.query.table",
     "SURFACE_OF": "palimpsest_core.query.table",
     "SessionHit": "palimpsest_core.model.search",
@@ -161,9 +167,11 @@ _HOMES: dict[str, str] = {
     "TitleSnapshot": "palimpsest_core.model.session",
     "ToolCall": "palimpsest_core.log.messages",
     "ToolResult": "palimpsest_core.log.messages",
+    "TranscriptResult": "palimpsest_core.export.transcript",
     "Turn": "palimpsest_core.log.turns",
     "Usage": "palimpsest_core.log.usage",
     "Watcher": "palimpsest_core.sync.watcher",
+    "WriteRefused": "palimpsest_core.writer.errors",
     "attachments_of": "palimpsest_core.log.messages",
     "call_of": "palimpsest_core.log.messages",
     "content_blocks": "palimpsest_core.log.messages",
@@ -186,6 +194,7 @@ _HOMES: dict[str, str] = {
     "to_json": "palimpsest_core.model.jsonable",
     "tool_calls": "palimpsest_core.log.messages",
     "tool_result": "palimpsest_core.log.messages",
+    "transcript_name": "palimpsest_core.export.transcript",
     "usage_of": "palimpsest_core.log.usage",
 }
 """Where each public name lives."""
@@ -228,6 +237,7 @@ __all__ = [  # noqa: RUF022
     "Finding",
     "FindingCode",
     "Flag",
+    "Form",
     "Gist",
     "Growth",
     "Header",
@@ -248,7 +258,9 @@ __all__ = [  # noqa: RUF022
     "Progress",
     "ProgressSink",
     "Refresh",
+    "Refusal",
     "Registry",
+    "Rescue",
     "Row",
     "SURFACE_OF",
     "SessionHit",
@@ -270,9 +282,11 @@ __all__ = [  # noqa: RUF022
     "TitleSnapshot",
     "ToolCall",
     "ToolResult",
+    "TranscriptResult",
     "Turn",
     "Usage",
     "Watcher",
+    "WriteRefused",
     "attachments_of",
     "call_of",
     "content_blocks",
@@ -295,5 +309,6 @@ __all__ = [  # noqa: RUF022
     "to_json",
     "tool_calls",
     "tool_result",
+    "transcript_name",
     "usage_of",
 ]

@@ -14,6 +14,7 @@ from palimpsest_core.base.cancel import CancelToken, check
 from palimpsest_core.base.errors import ErrorCode, SessionQueryError
 from palimpsest_core.base.progress import ProgressSink
 from palimpsest_core.export.plan import ExportPlan, descendant_ids, make_plan
+from palimpsest_core.export.transcript import Form, TranscriptResult, write_transcript
 from palimpsest_core.export.zip import ExportResult, write_archive
 from palimpsest_core.live.store import SessionStore
 from palimpsest_core.log.text import registry_for
@@ -41,6 +42,8 @@ from palimpsest_core.storage.layout import LogFile
 from palimpsest_core.sync import overview
 from palimpsest_core.sync.reconcile import Refresh
 from palimpsest_core.sync.service import IndexStatus, SearchService, default_index_path
+from palimpsest_core.writer.errors import WriteRefused
+from palimpsest_core.writer.rescue import Rescue, rescue
 
 
 class Engine:
@@ -191,8 +194,7 @@ class Engine:
         below = descendant_ids(self.lineage(session_id, cancel).descendants) if descendants else []
         ids = [session_id, *below]
         for live_id in ids:
-            if self.store is not None and self.store.get(live_id) is not None:
-                self.store.flush(live_id)
+            self._flush(live_id)
         logs = [(each, self._file_of(each, None)) for each in ids]
         assert self.root is not None
         return make_plan(logs, attachment_store(self.root), config=self.config, cancel=cancel, progress=progress)
@@ -219,6 +221,67 @@ class Engine:
             cancel=cancel,
             progress=progress,
         )
+
+    def transcript(
+        self,
+        session_id: str,
+        target: Path,
+        form: Form,
+        *,
+        generation: int | None = None,
+        everything: bool = False,
+        redact_secrets: bool = False,
+        redact_home: bool = False,
+        overwrite: bool = False,
+        cancel: CancelToken | None = None,
+        progress: ProgressSink | None = None,
+    ) -> TranscriptResult:
+        """Tell one session as Markdown, HTML or JSON Lines: its current surface, or `everything`, marked.
+
+        A live session is flushed first. Raises `SESSION_NOT_FOUND`, `PERSISTENCE_FAILED`, `ABORTED`, `ExportError`.
+        """
+        self._flush(session_id)
+        file = self._file_of(session_id, generation)
+        assert self.root is not None
+        return write_transcript(
+            file,
+            target,
+            form,
+            config=self.config,
+            everything=everything,
+            redact_secrets=redact_secrets,
+            redact_home=redact_home,
+            attachments=attachment_store(self.root),
+            overwrite=overwrite,
+            cancel=cancel,
+            progress=progress,
+        )
+
+    def rescue(
+        self,
+        session_id: str,
+        root: Path,
+        *,
+        generation: int | None = None,
+        write: bool = False,
+        cancel: CancelToken | None = None,
+    ) -> Rescue:
+        """Copy the readable prefix of a log into another root; without `write` only tell what that would give.
+
+        Raises `SESSION_NOT_FOUND`, `PERSISTENCE_FAILED`, `ABORTED`, and `WriteRefused` when a log is there already.
+        """
+        return rescue(self._file_of(session_id, generation), root, config=self.config, write=write, cancel=cancel)
+
+    def _flush(self, session_id: str) -> None:
+        """Let a live session reach the disk before its log is read."""
+        if self.store is None or self.store.get(session_id) is None:
+            return
+        try:
+            self.store.flush(session_id)
+        except WriteRefused as error:
+            raise SessionQueryError(
+                ErrorCode.PERSISTENCE_FAILED, f"The live session {session_id!r} has no log of its own: {error.message}"
+            ) from error
 
     # One session ----------------------------------------------------------------------------------------------------
 

@@ -24,7 +24,7 @@ def sound_rows(draw: st.DrawFn) -> list[Any]:
     """Rows with dense numbers: prompts, packed rows, old shapes, odd JSON, turn ends."""
     rows: list[Any] = []
     seq = 0
-    for kind in draw(st.lists(st.sampled_from("plain packed old odd end unknown".split()), max_size=14)):
+    for kind in draw(st.lists(st.sampled_from(["plain", "packed", "old", "odd", "end", "unknown"]), max_size=14)):
         if kind == "packed":
             texts = draw(st.lists(st.text(max_size=3), min_size=1, max_size=4))
             rows.append(packed(seq, texts))
@@ -45,7 +45,7 @@ def sound_rows(draw: st.DrawFn) -> list[Any]:
 
 @st.composite
 def logs(draw: st.DrawFn) -> tuple[list[bytes], bool]:
-    """The pieces in which a log came to be (header first), and whether it is plain. Some have a defect in the middle."""
+    """The pieces in which a log came to be (header first), and whether it is plain. Some have a defect inside."""
     rows = draw(sound_rows())
     defect = draw(st.sampled_from([None, None, b"{\n", b"\n", b"7\n", row(0), row(99), packed(1, ["a", "b"])]))
     if defect is not None:

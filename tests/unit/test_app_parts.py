@@ -156,7 +156,9 @@ def test_counts_are_short(number: int, short: str) -> None:
     assert numbers.count(number) == short
 
 
-@pytest.mark.parametrize(("number", "short"), [(12, "12 B"), (4100, "4.1 KB"), (7_200_000, "7.2 MB"), (999_999, "1.0 MB")])
+@pytest.mark.parametrize(
+    ("number", "short"), [(12, "12 B"), (4100, "4.1 KB"), (7_200_000, "7.2 MB"), (999_999, "1.0 MB")]
+)
 def test_sizes_are_short(number: int, short: str) -> None:
     assert numbers.size(number) == short
 

@@ -59,7 +59,9 @@ def test_documents_find_the_line_in_the_right_block() -> None:
 
 
 def test_markdown_becomes_lines() -> None:
-    lines = texts(markdown_lines("# Head\n\nSome *text*\nnext\n\n- one\n- two\n  1. deep\n\n> said\n\n```py\nx = 1\n```", 40))
+    lines = texts(
+        markdown_lines("# Head\n\nSome *text*\nnext\n\n- one\n- two\n  1. deep\n\n> said\n\n```py\nx = 1\n```", 40)
+    )
     assert lines == ["# Head", "", "Some text", "next", "", "- one", "- two", "  1. deep", "", "│ said", "", "  x = 1"]
 
 

@@ -53,9 +53,7 @@ def test_a_word_without_value_is_no_filter_yet() -> None:
     assert search.phrase == ""
 
 
-@pytest.mark.parametrize(
-    ("text", "target"), [("/export", ""), (" /export  ", ""), ("/export ~/x y.zip", "~/x y.zip")]
-)
+@pytest.mark.parametrize(("text", "target"), [("/export", ""), (" /export  ", ""), ("/export ~/x y.zip", "~/x y.zip")])
 def test_export_alone_is_a_command(text: str, target: str) -> None:
     assert read_words(text).export_to == target
 

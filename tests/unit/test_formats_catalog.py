@@ -99,7 +99,7 @@ def test_a_folder_of_unreadable_files_is_still_a_session(tmp_path: Path) -> None
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may read every file")
 def test_a_file_that_cannot_be_opened_is_a_session_with_a_reason(tmp_path: Path) -> None:
-    os.chmod(log(tmp_path, 0, 100).path, 0)
+    Path(log(tmp_path, 0, 100).path).chmod(0)
     assert "Permission" in only(tmp_path).findings[0].message
 
 

@@ -262,8 +262,13 @@ def test_a_cancelled_token_stops_a_search(provider: SearchProvider) -> None:
 
 def test_a_failed_batch_leaves_everything_as_it_was(provider: SearchProvider) -> None:
     provider.replace_persisted(snapshot("a", "needle"))
-    with pytest.raises(RuntimeError), provider.batch():
-        provider.replace_persisted(snapshot("a", "other"))
-        provider.replace_persisted(snapshot("b", "needle"))
-        raise RuntimeError
+
+    def change_and_fail() -> None:
+        with provider.batch():
+            provider.replace_persisted(snapshot("a", "other"))
+            provider.replace_persisted(snapshot("b", "needle"))
+            raise RuntimeError
+
+    with pytest.raises(RuntimeError):
+        change_and_fail()
     assert found(provider, "needle") == [("a", 0)]

@@ -12,14 +12,14 @@ from palimpsest_core.storage.lines import CHUNK, Piece, Trust
 from palimpsest_core.storage.segments import Segments
 
 Note = Callable[[str, int, int, int], None]
-"""Takes a fault: its cause, where it is in the file, how many stored bytes it concerns, where the text stood."""
+"""Takes a fault: its cause, where it is in the file, how many stored bytes it is about, where the text stood."""
 
 _RESYNC_TRIES = 1000
 _TORN = "torn"
 
 
 class FrameText:
-    """Decodes the frames of one file in order. What it passes is entered in `segments`, what is wrong goes to `note`."""
+    """Decodes the frames of one file in order. What is passed is entered in `segments`, faults go to `note`."""
 
     def __init__(self, read_at: ReadAt, decoder: FrameDecoder, segments: Segments, note: Note) -> None:
         self._read_at = read_at

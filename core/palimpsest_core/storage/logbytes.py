@@ -28,8 +28,9 @@ class ByteFault(NamedTuple):
     """A defect of the stored bytes: a short cause, where it is in the file, how many stored bytes it concerns, and
     where the decoded text stood.
 
-    Causes: "torn-frame", "torn-inside" (cut, and whole frames follow), "torn-line", "checksum", "undecodable", "bad-magic", "reserved", "dictionary", "skippable",
-    "unended-frame" (the last whole frame does not end in a line feed), "window".
+    Causes: "torn-frame", "torn-inside" (cut, and whole frames follow), "torn-line", "checksum", "undecodable",
+    "bad-magic", "reserved", "dictionary", "skippable", "unended-frame" (the last whole frame does not end in a line
+    feed), "window".
     """
 
     cause: str

@@ -221,7 +221,7 @@ def test_a_trace_shows_three_levels_of_subagents(run: Run) -> None:
     depth = {line.split()[0] if not line.startswith("*") else REVIEW: len(line) - len(line.lstrip()) for line in lines}
     assert depth[REVIEW] < depth[SITES] < depth["0198f4ac-serializer-walk"] < depth["0198f4ad-worst-case"]
     trace = run("trace", SITES, "--json").json["trace"]
-    assert [record["header"]["id"] for record in trace["ancestors"]][0] == REVIEW
+    assert trace["ancestors"][0]["header"]["id"] == REVIEW
 
 
 def test_the_links_of_an_event_lead_both_ways(run: Run) -> None:
@@ -254,6 +254,35 @@ def test_an_export_is_the_stored_text_of_the_whole_family(run: Run, demo: DemoCo
     assert alone["sessions"] == 1
     assert Path(alone["path"]).parent == tmp_path
     assert sorted(item.name for item in tmp_path.iterdir()) == sorted({"out.zip", Path(alone["path"]).name})
+
+
+@pytest.mark.parametrize("form,end", [("markdown", "md"), ("html", "html"), ("jsonl", "jsonl")])
+def test_a_transcript_is_one_file_with_what_was_said(run: Run, tmp_path: Path, form: str, end: str) -> None:
+    ran = run("export", FLAKE, "--format", form, "-o", str(tmp_path), "--redact")
+    assert ran.code == 0
+    written = Path(ran.out.strip())
+    assert written.suffix == f".{end}"
+    text = written.read_text(encoding="utf-8")
+    assert "find out why before you change anything" in text
+    assert "/home/mira" not in text
+    told = run("export", FLAKE, "--format", form, "-o", str(tmp_path / "all"), "--all", "--json").json["transcript"]
+    assert told["events"] > 100
+
+
+def test_options_of_transcripts_do_not_go_with_an_archive(run: Run) -> None:
+    assert run("export", FLAKE, "--redact").code == 2
+    assert run("export", FLAKE, "--all").code == 2
+
+
+def test_rescue_tells_first_and_writes_when_asked(run: Run, demo: DemoCorpus, tmp_path: Path) -> None:
+    out = tmp_path / "rescued"
+    told = run("rescue", demo.damaged_id, "--out", str(out))
+    assert told.code == 0
+    assert not out.exists()
+    done = run("rescue", demo.damaged_id, "--out", str(out), "--write", "--json").json
+    assert Path(done["path"]).is_file()
+    assert done["path"] == told.out.strip()
+    assert run("rescue", demo.damaged_id, "--out", str(out), "--write").code == 4
 
 
 def test_doctor_names_what_is_damaged_and_ends_with_a_data_problem(run: Run, demo: DemoCorpus) -> None:

@@ -191,8 +191,8 @@ class Engine:
 
         Raises `SESSION_NOT_FOUND`, `PERSISTENCE_FAILED`, `ABORTED`.
         """
-        below = descendant_ids(self.lineage(session_id, cancel).descendants) if descendants else []
-        ids = [session_id, *below]
+        trace = traces.trace_tolerantly(self._corpus.records(cancel), session_id, {}, cancel)
+        ids = [session_id, *(descendant_ids(trace.descendants) if descendants else [])]
         for live_id in ids:
             self._flush(live_id)
         logs = [(each, self._file_of(each, None)) for each in ids]

@@ -292,6 +292,7 @@ _STRAYS = {
     "legacy-layout": (FindingCode.LEGACY_LAYOUT, "A log lies directly in a project folder, as an older layout had it"),
     "in-root": (FindingCode.LEGACY_LAYOUT, "A log lies directly in the root, where none belongs"),
     "not-a-file": (FindingCode.UNREADABLE, "Something that is no file bears a log's name"),
+    "dangling": (FindingCode.UNREADABLE, "A link under a log's name leads nowhere"),
     "unreadable": (FindingCode.UNREADABLE, "It cannot be examined"),
 }
 

@@ -140,7 +140,8 @@ class Stray(NamedTuple):
 
     `kind`: "temporary" (left by a publication or a migration), "legacy-layout" (a log-like file directly in a project
     folder), "in-root" (the same directly in the root), "unreadable" (a folder or file that cannot be examined; `reason`
-    says why), "not-a-file" (a folder or device under a log's name).
+    says why), "dangling" (a link under a log's name that leads nowhere), "not-a-file" (a folder or device under a log's
+    name).
     """
 
     kind: str
@@ -204,6 +205,8 @@ class _Walk:
 
     def root(self, path: str) -> None:
         result = os.stat(path)
+        # A root that cannot be listed is an error, unlike a folder below it.
+        os.scandir(path).close()
         self._seen.add((result.st_dev, result.st_ino))
         for entry in _reals_first(_scandir(path, self.strays)):
             if self.first_visit(entry, result.st_dev):
@@ -237,6 +240,9 @@ class _Walk:
                 continue
             try:
                 result = os.stat(entry.path)
+            except FileNotFoundError:
+                self.strays.append(Stray("dangling", entry.path))
+                continue
             except OSError as error:
                 self.strays.append(Stray("unreadable", entry.path, error.strerror or str(error)))
                 continue

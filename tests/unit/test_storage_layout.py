@@ -108,7 +108,7 @@ def test_what_is_no_log_becomes_a_stray(tmp_path: Path) -> None:
     assert [file.path for file in found.files] == [log.path]
     assert {(stray.kind, Path(stray.path).name) for stray in found.strays} == {
         ("not-a-file", "session.v2.jsonl"),
-        ("unreadable", "session.v3.jsonl"),
+        ("dangling", "session.v3.jsonl"),
         ("temporary", "session.jsonl.zstd.0123456789ab.tmp"),
         ("legacy-layout", "old.jsonl"),
         ("in-root", "older.jsonl.zstd"),

@@ -16,7 +16,7 @@ from palimpsest_core.base.errors import ErrorCode, SessionQueryError
 from palimpsest_core.formats.catalog import Catalog, CatalogEntry, HeaderCache, build_catalog
 from palimpsest_core.model.config import Config
 from palimpsest_core.model.finding import Finding
-from palimpsest_core.storage.layout import PLAIN, ZSTD, discover
+from palimpsest_core.storage.layout import PLAIN, ZSTD, discover, parse_log_name
 
 
 class Outcome(IntEnum):
@@ -154,7 +154,7 @@ def strict_catalog(
         if file.encoding == other:
             raise _nothing_works(f"The root holds a log of the other encoding: {file.path}.")
     catalog = build_catalog(os.fspath(root), files, found.strays, config, cancel, cache, found.missing)
-    its, why = worst(catalog.strays)
+    its, why = worst(stray for stray in catalog.strays if not _of_later(stray))
     listed: list[CatalogEntry] = []
     for entry in catalog.sessions:
         this, reason = worst(entry.findings)
@@ -165,6 +165,12 @@ def strict_catalog(
     if its == Outcome.NOTHING_WORKS and why is not None:
         raise _nothing_works(f"{why.message} ({why.path})")
     return Catalog(catalog.root, listed, catalog.strays, catalog.missing)
+
+
+def _of_later(stray: Finding) -> bool:
+    """Whether a stray bears a name that this reader does not know: that of a later generation."""
+    named = parse_log_name(os.path.basename(stray.path or ""))
+    return named is not None and named[0] != 0
 
 
 def _nothing_works(message: str) -> SessionQueryError:

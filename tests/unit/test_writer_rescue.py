@@ -107,3 +107,9 @@ def test_a_file_without_a_header_cannot_be_rescued(tmp_path: Path) -> None:
     with pytest.raises(SessionQueryError) as caught:
         rescue(LogFile.at(path), tmp_path / "out", config=CONFIG)
     assert caught.value.code is ErrorCode.PERSISTENCE_FAILED
+
+
+def test_broken_surface_marks_are_kept_and_said(damaged: Path, tmp_path: Path) -> None:
+    file = next(file for file in discover(damaged / "surface-reversed").files if file.folder == "victim")
+    done = rescue(file, tmp_path, config=CONFIG)
+    assert any("strict readers refuse the log" in note for note in done.notes)

@@ -11,6 +11,7 @@ from palimpsest_core.base.cancel import CancelToken, check
 from palimpsest_core.base.errors import ErrorCode, SessionQueryError
 from palimpsest_core.formats.reader import LogReader
 from palimpsest_core.log.repair import READS, RepairScan
+from palimpsest_core.log.surface import SurfaceFold, surface_types
 from palimpsest_core.model.config import Config
 from palimpsest_core.model.finding import Finding, FindingCode
 from palimpsest_core.model.header import Header
@@ -38,7 +39,6 @@ _DONE = {
 }
 _KEPT = {
     FindingCode.UNKNOWN_REQUIRED_EVENT: "Events of unknown types are kept; a harness without them refuses the log.",
-    FindingCode.SURFACE_UNRELIABLE: "Broken surface marks are kept as they are; strict readers refuse the log.",
     FindingCode.HEADER_KEYS: "The header's keys are kept as they are: none is added or dropped.",
     FindingCode.UNSUPPORTED_VERSION: "The format is newer than this program knows; its rows are copied unread.",
 }
@@ -103,7 +103,7 @@ def rescue(
         events=copy.events,
         withheld=copy.withheld,
         findings=findings,
-        notes=_notes(findings, copy.scan),
+        notes=_notes(findings, copy),
         written=write,
     )
 
@@ -123,6 +123,8 @@ class _Copy:
         self.events = 0
         self.withheld = 0
         self.scan = RepairScan(reader.state.version)
+        self.fold = SurfaceFold(reader.state.version)
+        self._read = READS | surface_types(reader.state.version)
 
     def lines(self) -> Iterator[bytes]:
         """The stored lines of the readable prefix, each with its line feed."""
@@ -133,9 +135,10 @@ class _Copy:
                     continue
                 self.rows += 1
                 self.events += row.count
-                if row.type in READS:
+                if row.type in self._read:
                     for event in self._reader.expand(row):
                         self.scan.push(event)
+                        self.fold.push(event)
                 yield self._reader.line_of(row)
 
     def into(self, out: BinaryIO, header_line: bytes, encoding: str) -> None:
@@ -155,9 +158,12 @@ class _Copy:
             out.write(encode_batch(b"".join(held), compression))
 
 
-def _notes(findings: list[Finding], scan: RepairScan) -> list[str]:
+def _notes(findings: list[Finding], copy: _Copy) -> list[str]:
     notes = dict.fromkeys(note for finding in findings if (note := _note(finding)))
-    if scan.open:
+    if copy.fold.problems:
+        problem = copy.fold.problems[0]
+        notes[f"Broken surface marks are kept as they are; strict readers refuse the log: {problem}"] = None
+    if copy.scan.open:
         notes[
             "The log ends inside a turn. No events that close it are made up; a harness adds them when it resumes."
         ] = None

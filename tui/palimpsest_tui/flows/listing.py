@@ -90,8 +90,6 @@ class Listing:
         self._desk.telling.where()
         if first:
             self._desk.screen.sessions_known()
-            if self._desk.opening.session is None:
-                self.moved()
         if self._again and not self._desk.jobs.running("sessions"):
             self._again = False
             self.load()
@@ -137,6 +135,12 @@ class Listing:
         self._desk.session_list.show_sessions(rows)
         self._shown = len(wanted)
         self.title()
+        if not self._desk.session_list.touched:
+            opened = self._desk.opening.session
+            if opened is not None and not self._desk.session_list.has_focus:
+                self._desk.session_list.go_session(opened.id)
+            else:
+                self.moved()
 
     def title(self) -> None:
         """The title of the pane."""

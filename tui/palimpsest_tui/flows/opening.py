@@ -50,7 +50,7 @@ class Opening:
         remember: bool = True,
     ) -> None:
         """Open a session, at an event if one is named. `remember` puts where you are into the jump history."""
-        if remember:
+        if remember and (seq is not None or self._asked != (session_id, generation)):
             self.history.leave(self.here())
         if focus:
             self._desk.panes.enter("timeline")

@@ -58,7 +58,7 @@ class Walking:
         self._go(found)
 
     def replacement(self) -> None:
-        """From a shadowed event to what replaced it, and from a replacement to what it replaced."""
+        """From a replacement to what it replaced, from a shadowed event to what replaced it, and straight back."""
         log, index = self._position()
         if log is None or not 0 <= index < len(log):
             return
@@ -66,10 +66,8 @@ class Walking:
         if self._came_from is not None and self._came_from[:2] == (log, seq):
             target: int | None = self._came_from[2]
         else:
-            target = log.replaced_by(seq)
-            if target is None:
-                replaced = log.replaces(seq)
-                target = min(replaced) if replaced else None
+            replaced = log.replaces(seq)
+            target = min(replaced) if replaced else log.replaced_by(seq)
         if target is None:
             self._desk.say("This event replaced nothing and was not replaced.")
             return

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import ClassVar
 
 from textual.actions import SkipAction
-from textual.app import ComposeResult
+from textual.app import ComposeResult, SuspendNotSupported
 from textual.binding import BindingType
 from textual.containers import Horizontal, Vertical
 from textual.events import DescendantFocus
@@ -147,16 +149,22 @@ class LedgerScreen(Screen[None]):
 
     def view_outside(self, name: str, text: str, editor: str | None) -> None:
         """Show a text in the pager or an editor, in place of the app."""
-        with self.app.suspend():
-            problem = view_text(name, text, editor)
+        problem = self._outside(partial(view_text, name, text, editor))
         if problem:
             self.desk.say(problem, bad=True)
 
     def run_outside(self, command: str, cwd: str | None) -> None:
         """Run a command in place of the app, which comes back afterwards."""
-        with self.app.suspend():
-            problem = run_command(command, cwd)
+        problem = self._outside(partial(run_command, command, cwd))
         self.desk.say(problem or "Back again.", bad=bool(problem))
+
+    def _outside(self, run: Callable[[], str]) -> str:
+        """Run something that takes the terminal; what went wrong as a sentence."""
+        try:
+            with self.app.suspend():
+                return run()
+        except SuspendNotSupported:
+            return "This terminal cannot be handed to another program."
 
     # Messages ----------------------------------------------------------------------------------------------------
 

@@ -82,6 +82,8 @@ class LineList(ScrollView, can_focus=True):
         self._cursor_key: Hashable = None
         self._strips: LRUCache[tuple[int, int, int, int], Strip] = LRUCache(2048)
         self._empty: list[str] = []
+        self.touched = False
+        """Whether a person moved the cursor themselves."""
 
     # What a subclass provides ------------------------------------------------------------------------------------
 
@@ -315,11 +317,16 @@ class LineList(ScrollView, can_focus=True):
         if row == self._cursor and event.chain >= 2:
             self.post_message(self.Chosen(self, row))
         else:
-            self.go(row)
+            self._move_to(row)
+
+    def _move_to(self, row: int) -> None:
+        """A person moves the cursor."""
+        self.touched = True
+        self.go(row)
 
     def action_move(self, rows: int) -> None:
         """Move the cursor by rows."""
-        self.go(self._cursor + rows)
+        self._move_to(self._cursor + rows)
 
     def action_page(self, pages: float) -> None:
         """Move the cursor by a part of what is on the screen, which moves along."""
@@ -327,18 +334,19 @@ class LineList(ScrollView, can_focus=True):
         step = max(1, int(height * abs(pages)) // self.row_lines)
         sign = 1 if pages > 0 else -1
         self._scroll_now(round(self.scroll_y) + sign * step * self.row_lines)
-        self.go(self._cursor + sign * step)
+        self._move_to(self._cursor + sign * step)
 
     def action_go_top(self) -> None:
         """Go to the first row."""
-        self.go(0)
+        self._move_to(0)
 
     def action_go_bottom(self) -> None:
         """Go to the last row."""
-        self.go(self.row_count() - 1)
+        self._move_to(self.row_count() - 1)
 
     def action_choose(self) -> None:
         """Go into the row under the cursor."""
+        self.touched = True
         if self.row_count():
             self.post_message(self.Chosen(self, self._cursor))
 

@@ -70,7 +70,7 @@ class SearchInput(Input):
 
     def action_complete(self) -> None:
         """Complete the filter word at the cursor; again takes the next candidate. Without one, leave the bar."""
-        if self._cycle and self.value == self._from_cycle:
+        if len(self._cycle) > 1 and self.value == self._from_cycle:
             self._cycle_next = (self._cycle_next + 1) % len(self._cycle)
         else:
             found = complete(self.value, self.cursor_position, self.values)

@@ -45,8 +45,8 @@ class SessionList(LineList):
 
     def show_sessions(self, rows: Sequence[ListRow], *, keep: bool = True) -> None:
         """Show sessions. The cursor stays on its session."""
-        if self._found is not None:
-            keep = False
+        if self._found is not None or not self.touched:
+            keep = False  # until a person moves, the cursor stays on the first row
         self._found = None
         self._rows = rows
         self._places = {self.row_key(row): row for row in range(len(rows))}

@@ -5,7 +5,16 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from palimpsest_tui.widgets.timeline_rows import BOUNDARY, CHUNK, HIDDEN, SINGLE, FoldedRows, Singles, Span, TimelineRows
+from palimpsest_tui.widgets.timeline_rows import (
+    BOUNDARY,
+    CHUNK,
+    HIDDEN,
+    SINGLE,
+    FoldedRows,
+    Singles,
+    Span,
+    TimelineRows,
+)
 
 CLASSES = st.lists(st.sampled_from([HIDDEN, SINGLE, SINGLE, CHUNK, CHUNK, CHUNK, BOUNDARY]), max_size=60).map(bytes)
 

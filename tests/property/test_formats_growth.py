@@ -147,4 +147,4 @@ def test_flipped_and_foreign_bytes_never_raise(made: tuple[list[bytes], bool], d
                 assert reader.line_at(start, len(text)) == text
             for r in rows:
                 if not r.withheld:
-                    assert reader.events_at(r.offset, r.length, r.seq) == reader.expand(r)
+                    assert reader.events_at(r.offset, r.length, r.seq, r.time) == reader.expand(r)

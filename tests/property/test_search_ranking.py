@@ -20,7 +20,7 @@ from palimpsest_core.search.request import ABSENT, event_search, session_search
 
 WORDS = ["aa", "bb", "AA", "é", "E", "x1", "搜索", "_", '"', "*", "NEAR", "\0", "\ufdd0", "\ud800", "😀", "aa aa"]
 GAPS = [" ", "  ", "\n", "-", "\u00a0", ".", "\ufeff"]
-TEXT = st.lists(st.sampled_from(WORDS), min_size=1, max_size=9).flatmap(
+TEXT = st.lists(st.sampled_from(["aa", "bb"]) | st.sampled_from(WORDS), min_size=1, max_size=9).flatmap(
     lambda words: st.lists(st.sampled_from(GAPS), min_size=len(words), max_size=len(words)).map(
         lambda gaps: "".join(word + gap for word, gap in zip(words, gaps)).strip()
     )
@@ -31,7 +31,12 @@ DOCUMENT = st.tuples(st.sampled_from(TYPES), st.integers(0, 3), st.sampled_from(
 SESSION = st.tuples(
     st.sampled_from(["/p", "/q", None]), st.integers(0, 2), st.lists(DOCUMENT, max_size=5), st.booleans(), st.booleans()
 )
-QUERY = st.lists(st.sampled_from(WORDS[:-2]), min_size=1, max_size=3).map(" ".join).filter(lambda q: "\0" not in q)
+QUERY = st.one_of(
+    st.sampled_from(["aa", "Aa", "bb", "aa aa", "aa bb", "e"]),
+    st.lists(st.sampled_from([word for word in WORDS if word not in ("\0", "\ufdd0")]), min_size=1, max_size=3).map(
+        " ".join
+    ),
+)
 BOUND = st.sampled_from([None, 0, 1, 1.5, 2])
 
 

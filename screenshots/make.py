@@ -15,14 +15,15 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE.parent))
+sys.path.insert(0, str(HERE.parent / "tests"))
 os.environ.pop("NO_COLOR", None)
 os.environ["TZ"] = "UTC"
 time.tzset()
 
+from appdriving import NOW, Driver, running  # noqa: E402
+
 from palimpsest_core.writer.demo import write_demo  # noqa: E402
 from palimpsest_tui.widgets import numbers  # noqa: E402
-from tests.appdriving import NOW, Driver, running  # noqa: E402
 
 SIZES = ((80, 24), (120, 40), (200, 60))
 COMPACTED, REVIEW = "0198e1d0-entries-migration", "0198f4aa-rounding-review"

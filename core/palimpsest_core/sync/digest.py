@@ -91,6 +91,7 @@ class LogDigest:
         self.times: tuple[int, int] | None = None
         self.pending_chars = 0
         self.beyond = 0
+        self.next_seq = 0
         self._model = ""
         self._answer = b""
         self._scan = RepairScan(header.version)
@@ -107,6 +108,7 @@ class LogDigest:
         """Take the next row of `reader`."""
         if row.withheld:
             return
+        self.next_seq = row.seq + row.count
         if row.packed is not None:
             if self._loose is not None:
                 self._loose.push_packed(reader, row)
@@ -242,7 +244,12 @@ class LogDigest:
         return Changes(dropped, documents, shadowed)
 
     def save(self, reading: ReadState) -> bytes | None:
-        """The state after `take`, to go on from `reading`; None when it cannot be kept (the log must be read again)."""
+        """The state after `take`, to go on from `reading`; None when it cannot be kept (the log must be read again).
+
+        That is so when `reading` stands before what was pushed (inside a large frame), and for text that is no Unicode.
+        """
+        if reading.next_seq != self.next_seq:
+            return None
         self._settle_turn()
         try:
             return msgspec.msgpack.encode(
@@ -274,6 +281,7 @@ class LogDigest:
         digest.titles = TitleFold(saved.title, saved.first_prompt)
         digest.cut.marker = saved.marker
         digest.times = saved.times
+        digest.next_seq = saved.reading.next_seq
         digest._model = saved.model
         digest._scan = RepairScan.restore(saved.header.version, saved.scan)
         if digest._loose is not None:

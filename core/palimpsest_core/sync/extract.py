@@ -180,8 +180,10 @@ class _Reading:
         self._since_checkpoint += chars
         if self._since_checkpoint < CHECKPOINT_CHARS:
             return Part(changes), False
-        self._since_checkpoint = 0
         state = self._digest.save(self._reader.state)
+        if state is None:
+            return Part(changes), False  # inside a frame; the next part may end with one
+        self._since_checkpoint = 0
         return Part(changes, self._entry(complete=False), state), False
 
     def _entry(self, *, complete: bool) -> LogEntry:

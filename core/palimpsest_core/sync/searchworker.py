@@ -27,6 +27,7 @@ from palimpsest_core.search.fts5.provider import Fts5Provider
 from palimpsest_core.search.fts5.searcher import Options
 from palimpsest_core.search.request import ABSENT, event_search, session_search
 from palimpsest_core.sync.lifeline import read_orders, stop_on_signals, stop_with_parent
+from palimpsest_core.sync.logtext import text_from_log
 
 
 class Order(msgspec.Struct):
@@ -131,6 +132,7 @@ class SearchWorker:
                 config=self._config,
                 options=Options(fold_inherited=True, count_matches=True),
                 own_path=self._own_path,
+                text_source=None if self._config.store_text else text_from_log(self._config),
             )
         return self._provider
 

@@ -29,6 +29,7 @@ from palimpsest_core.search.fts5.provider import Fts5Provider
 from palimpsest_core.search.fts5.searcher import Options
 from palimpsest_core.search.request import ABSENT, event_search, session_search
 from palimpsest_core.storage.locks import FileLock
+from palimpsest_core.sync.logtext import text_from_log
 from palimpsest_core.sync.mirror import LiveMirror, StoredMirror
 from palimpsest_core.sync.reconcile import Reconciler, Refresh, SyncProgress
 
@@ -96,6 +97,7 @@ class SearchService:
                     config=self._config,
                     options=Options(strict=strict, fold_inherited=self._fold_inherited, count_matches=not strict),
                     own_path=self._own_path,
+                    text_source=None if self._config.store_text else text_from_log(self._config),
                 )
                 provider.set_persisted_active(self._corpus.durable is not None)
                 self._stored = StoredMirror(provider, self._config)
@@ -166,7 +168,8 @@ class SearchService:
                     stored = self._mirror(self._corpus.durable, live, cancel)
                 else:
                     self._reconcile(cancel, None)
-                    stored = frozenset(entry.session_id for entry in provider.persisted_inventory())
+                    if live:
+                        stored = frozenset(entry.session_id for entry in provider.persisted_inventory())
             assert self._live is not None
             self._live.sync(live, stored, cancel)
 

@@ -103,6 +103,15 @@ def test_a_file_that_cannot_be_opened_is_a_session_with_a_reason(tmp_path: Path)
     assert "Permission" in only(tmp_path).findings[0].message
 
 
+def test_a_log_of_the_flat_layout_is_listed_and_other_files_there_are_not(tmp_path: Path) -> None:
+    (tmp_path / "--srv-a--").mkdir()
+    (tmp_path / "--srv-a--" / "flat.jsonl").write_bytes(text_of([header(0, "flat"), row(0)]))
+    (tmp_path / "--srv-a--" / "notes.jsonl").write_bytes(b"{}\n")
+    catalog = Catalog.scan(tmp_path, CONFIG)
+    assert [(entry.id, codes(entry)) for entry in catalog.sessions] == [("flat", ["legacy-layout"])]
+    assert {finding.code.value for finding in catalog.strays} == {"legacy-layout"}
+
+
 def test_left_temporary_files_are_named(tmp_path: Path) -> None:
     file = log(tmp_path, 0, 100)
     (Path(file.path).parent / "session.jsonl.zstd.0123456789ab.tmp").touch()

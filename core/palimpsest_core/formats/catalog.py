@@ -25,6 +25,9 @@ from palimpsest_core.storage.layout import (
     session_id_of_folder,
 )
 
+FLAT = ""
+"""The folder of a log that has no folder of its own."""
+
 
 class CatalogFile(msgspec.Struct, frozen=True):
     """One log file of a session with its header and what is odd about the two; `generation` is the header's number, or
@@ -79,9 +82,15 @@ class Catalog(msgspec.Struct, frozen=True):
         cancel: CancelToken | None = None,
         cache: HeaderCache | None = None,
     ) -> Catalog:
-        """One walk over `root`; headers come from `cache` where files are unchanged. See `build_catalog`."""
+        """One walk over `root`; headers come from `cache` where files are unchanged. See `build_catalog`.
+
+        A log that lies directly in a project folder, as an older layout had it, is a session too.
+        """
         found = discover(root, cancel)
-        return build_catalog(os.fspath(root), found.files, found.strays, config, cancel, cache, found.missing)
+        known = cache if cache is not None else HeaderCache()
+        flat = [file for file in map(_flat_log, found.strays) if file is not None]
+        files = found.files + [file for file in flat if known.header(file, config).header is not None]
+        return build_catalog(os.fspath(root), files, found.strays, config, cancel, known, found.missing)
 
 
 class _Known(msgspec.Struct):
@@ -215,7 +224,10 @@ class _Builder:
                 *findings,
                 Finding(FindingCode.NAME_HEADER_MISMATCH, message, file.path, line=1, detail="generation"),
             ]
-        if not in_its_place(self.root, file, header):
+        if file.folder == FLAT:
+            finding = stray_finding(Stray("legacy-layout", file.path))
+            findings = [*findings, finding]
+        elif not in_its_place(self.root, file, header):
             message = "The folders do not follow from the header's id and cwd; the header counts."
             findings = [*findings, Finding(FindingCode.PATH_MISMATCH, message, file.path, detail="path")]
         return CatalogFile(file, peek, header.version, findings)
@@ -267,6 +279,17 @@ class _Builder:
             message = "One generation lies in the folder both plain and compressed; the one that ends later answers."
             out.append(Finding(FindingCode.TWIN_ENCODING, message, path, detail="twin"))
         return out
+
+
+def _flat_log(stray: Stray) -> LogFile | None:
+    """The log of the older layout that a stray may be."""
+    if stray.kind != "legacy-layout":
+        return None
+    try:
+        file = LogFile.at(stray.path)
+    except OSError:
+        return None
+    return msgspec.structs.replace(file, project=file.folder, folder=FLAT)
 
 
 def _misplaced(item: CatalogFile) -> bool:

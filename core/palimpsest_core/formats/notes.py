@@ -49,8 +49,8 @@ _ROW_CAUSES = {
 }
 
 
-def byte_findings(faults: list[ByteFault], path: str) -> list[Finding]:
-    """A finding for each kind of defect of the stored bytes, at its first place."""
+def byte_findings(faults: list[ByteFault], path: str, withheld: int = 0) -> list[Finding]:
+    """A finding for each kind of defect of the stored bytes, at its first place; `withheld` rows lie behind them."""
     out = []
     seen: set[str] = set()
     for fault in faults:
@@ -59,17 +59,22 @@ def byte_findings(faults: list[ByteFault], path: str) -> list[Finding]:
         seen.add(fault.cause)
         code, text = _BYTE_FAULTS[fault.cause]
         message = text.format(length=fault.length)
+        if withheld and code == FindingCode.CORRUPT:
+            message = f"{message[:-1]}: {_rows(withheld)} withheld."
+            withheld = 0
         out.append(Finding(code, message, path, byte_offset=fault.byte_offset, detail=fault.cause))
     return out
+
+
+def _rows(count: int, where: str = "") -> str:
+    return f"{count} rows{where} are" if count != 1 else f"1 row{where} is"
 
 
 def issue_findings(issue: Issue, path: str) -> list[Finding]:
     """The finding for the first defect among the rows; none when the bytes are at fault, which has its own."""
     committed = issue.turn_end or issue.whole or issue.null or issue.cause == "bad-type"
     detail = issue.cause if committed else issue.cause + ":tail"
-    kept = (
-        f"{issue.rows} row{'s' if issue.rows != 1 else ''} from there on {'are' if issue.rows != 1 else 'is'} withheld"
-    )
+    kept = f"{_rows(issue.rows, ' from there on')} withheld"
     seq = issue.expected
     if issue.cause == "damage":
         return []

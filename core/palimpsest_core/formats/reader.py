@@ -171,9 +171,11 @@ class LogReader:
         found = list(self.peek.findings)
         if self.header is None:
             return sorted(found, key=lambda finding: finding.code != FindingCode.UNREADABLE)
-        found += notes.byte_findings([*self.state.byte_faults, *self._log.faults], path)
-        if self._scanner.issue is not None:
-            found += notes.issue_findings(self._scanner.issue, path)
+        issue = self._scanner.issue
+        lost = issue.rows if issue is not None and issue.cause == "damage" else 0
+        found += notes.byte_findings([*self.state.byte_faults, *self._log.faults], path, lost)
+        if issue is not None:
+            found += notes.issue_findings(issue, path)
         return found + notes.scan_findings(self._scanner, path)
 
     def refresh(self) -> LogFile:
@@ -234,9 +236,12 @@ class LogReader:
             return self._chunk.text[start : start + length]
         return self._log.read_range(offset, length)
 
-    def events_at(self, offset: int, length: int, seq: int) -> list[Event]:
-        """The canonical events of an accepted row by its place, `seq` being the first it holds; else none."""
-        row = self._scanner.single(self.line_at(offset, length), offset, seq)
+    def events_at(self, offset: int, length: int, seq: int, time: int = 0) -> list[Event]:
+        """The canonical events of an accepted row by its place, `seq` being the first it holds; else none.
+
+        `time` is the row's time as it was told before: a row without a usable one got that of the event before it.
+        """
+        row = self._scanner.single(self.line_at(offset, length), offset, seq, time)
         return [] if row is None else self._expander.events(row)
 
     def _torn_header(self) -> bool:

@@ -98,10 +98,11 @@ class RowScanner:
             offset += length
         self.next_seq, self.next_line, self.last_time = next_seq, next_line, last
 
-    def single(self, line: bytes, offset: int, seq: int) -> StoredRow | None:
-        """One row that was accepted before, read again by itself; None unless it begins with `seq`."""
+    def single(self, line: bytes, offset: int, seq: int, time: int = 0) -> StoredRow | None:
+        """One row that was accepted before, read again by itself; None unless it begins with `seq`. `time` is what a
+        row without a usable one was given."""
         other = RowScanner(self.rules, self.known, self.is_zstd)
-        other.next_seq = seq
+        other.next_seq, other.last_time = seq, time
         row = other._careful(line.removesuffix(b"\n"), None, offset, len(line), Trust.WHOLE)
         return None if row.withheld else row
 

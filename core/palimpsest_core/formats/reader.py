@@ -18,7 +18,7 @@ from palimpsest_core.formats import notes
 from palimpsest_core.formats.events import Expander
 from palimpsest_core.formats.first_line import read_first_line
 from palimpsest_core.formats.generations import KNOWN_TYPES, generation
-from palimpsest_core.formats.header import HeaderPeek
+from palimpsest_core.formats.header import HeaderPeek, parse_header
 from palimpsest_core.formats.issue import Issue
 from palimpsest_core.formats.legacy import WATCHED, LegacyState, Modernizer
 from palimpsest_core.formats.legacy_exact import ExactModernizer
@@ -31,7 +31,7 @@ from palimpsest_core.model.finding import Finding, FindingCode
 from palimpsest_core.model.header import StoredHeader
 from palimpsest_core.storage.layout import ZSTD, LogFile, Stat
 from palimpsest_core.storage.lines import TextChunk, Trust
-from palimpsest_core.storage.logbytes import ByteFault, LogBytes
+from palimpsest_core.storage.logbytes import ByteFault, LogBytes, usual_first_line
 
 _PROOF_BYTES = 512
 _FAULTS_KEPT = 20
@@ -379,6 +379,9 @@ def read_log(file: LogFile, *, config: Config, cancel: CancelToken | None = None
 
 def read_header(file: LogFile, *, config: Config) -> HeaderPeek:
     """The header alone: the first frame or line is read, nothing more. Raises OSError where the file system does."""
+    line = usual_first_line(file, config.window_max_bytes)
+    if line is not None:
+        return parse_header(line, file.path, file.generation)
     with LogBytes(file, window_max=config.window_max_bytes, row_max=config.row_max_bytes) as log:
         return read_first_line(log)
 

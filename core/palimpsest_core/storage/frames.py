@@ -148,9 +148,10 @@ def scan_runs(read_at: ReadAt, start: int, end: int) -> Iterator[Run | Frame]:
         offset += frame.length
 
 
-def _run_end(data: bytes, place: int, limit: int) -> int:
-    """Where the whole one-block frames that begin at `place` end, not past `limit`."""
-    while place + MAX_HEADER < limit and data.startswith(MAGIC, place):
+def _run_end(data: bytes, place: int, limit: int, at_most: int = 1 << 30) -> int:
+    """Where the whole one-block frames that begin at `place` end, not past `limit` and not more than `at_most`."""
+    while at_most and place + MAX_HEADER < limit and data.startswith(MAGIC, place):
+        at_most -= 1
         descriptor = data[place + 4]
         length = _PLAIN_HEADERS[descriptor]
         if not length:
@@ -291,6 +292,15 @@ class FrameDecoder:
     def is_small(frame: Frame) -> bool:
         """Whether `whole` is right for it: then neither text nor stored bytes exceed a megabyte."""
         return frame.bound <= _WHOLE_FRAME and frame.length <= _WHOLE_FRAME
+
+
+def first_frame(data: bytes, window_max: int) -> bytes | None:
+    """The text of the small whole frame that `data` begins with; None when there is none or it does not decode."""
+    end = _run_end(data, 0, len(data), at_most=1)
+    try:
+        return _DECOMPRESSORS.of(window_max).decompressobj().decompress(data[:end]) if end else None
+    except zstandard.ZstdError:
+        return None
 
 
 class _Range:

@@ -11,16 +11,15 @@ import os
 from collections.abc import Iterator
 from typing import NamedTuple
 
-import zstandard
-
 from palimpsest_core.base.cancel import CancelToken, check
-from palimpsest_core.storage.frames import MAGIC, FrameDecoder, ReadAt, file_reader, scan_frames
+from palimpsest_core.storage.frames import MAGIC, FrameDecoder, ReadAt, file_reader, first_frame
 from palimpsest_core.storage.frametext import FrameText
 from palimpsest_core.storage.layout import PLAIN, ZSTD, LogFile, Stat
 from palimpsest_core.storage.lines import CHUNK, Piece, TextChunk, Trust, split_lines
 from palimpsest_core.storage.segments import Segments
 
 _PEEK = 4096
+_READ_ONLY = os.O_RDONLY | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 _FAULTS_KEPT = 100
 
 
@@ -50,6 +49,23 @@ class FirstLine(NamedTuple):
     cause: str
 
 
+def usual_first_line(file: LogFile, window_max: int) -> bytes | None:
+    """The header line of a log that begins as it should, in one small read; None when it takes a closer look.
+
+    Ten thousand headers take a third of the time that opening as many logs would. Raises OSError.
+    """
+    descriptor = os.open(file.path, _READ_ONLY)
+    try:
+        head = os.pread(descriptor, _PEEK, 0)
+    finally:
+        os.close(descriptor)
+    end = head.find(b"\n") + 1
+    if file.encoding != ZSTD:
+        return head[:end] if end and not head.startswith(MAGIC) else None
+    text = first_frame(head, window_max)
+    return text if text is not None and text.find(b"\n") + 1 == len(text) > 0 else None
+
+
 class LogBytes:
     """One log opened for reading, up to the size it has now (`size_limit`).
 
@@ -61,7 +77,7 @@ class LogBytes:
         self.file = file
         self.row_max = row_max
         self.faults: list[ByteFault] = []
-        self._descriptor = os.open(file.path, os.O_RDONLY | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0))
+        self._descriptor = os.open(file.path, _READ_ONLY)
         self.stat = Stat.of(os.fstat(self._descriptor))
         self.size_limit = self.stat.size
         self.read_at: ReadAt = file_reader(self._descriptor)
@@ -141,13 +157,9 @@ class LogBytes:
             if end:
                 return FirstLine(text[:end], cause)
             return FirstLine(None, "too-long") if len(text) < self.size_limit else FirstLine(text, "torn-line")
-        head = self.read_at(0, min(_PEEK, self.size_limit))
-        frame = next(scan_frames(lambda offset, length: head[offset : offset + length], 0, len(head)))
-        if not frame.fault and FrameDecoder.is_small(frame) and frame.window <= self._decoder.window_max:
-            with contextlib.suppress(zstandard.ZstdError):
-                text = self._decoder.whole(head[: frame.length], frame)
-                if text.find(b"\n") + 1 == len(text) > 0:
-                    return FirstLine(text, cause)
+        usual = first_frame(self.read_at(0, min(_PEEK, self.size_limit)), self._decoder.window_max)
+        if usual is not None and usual.find(b"\n") + 1 == len(usual) > 0:
+            return FirstLine(usual, cause)
         return self._odd_first_line(most, cause)
 
     def _odd_first_line(self, most: int, cause: str) -> FirstLine:

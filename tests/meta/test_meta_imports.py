@@ -57,10 +57,11 @@ def test_the_app_and_the_commands_know_the_engine_by_its_facade() -> None:
 
 
 def test_only_output_py_writes_to_stdout() -> None:
-    # These two are processes that another program talks to: that is their protocol, and no screen.
+    # These are processes that another program talks to: that is their protocol, and no screen.
     allowed = {
         "tui/palimpsest_tui/cli/output.py",
         "core/palimpsest_core/sync/indexer.py",
+        "core/palimpsest_core/sync/searchworker.py",
         "core/palimpsest_core/batch/__main__.py",
     }
     guilty = []

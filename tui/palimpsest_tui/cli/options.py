@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -59,15 +60,13 @@ def shared_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Give a command `--root`, `--index` and `--json`; it gets them as a `Settings`, its first argument."""
 
     @click.pass_context
+    # Keeps the options that were declared below this one: click remembers them on the function.
+    @functools.wraps(command)
     def wrapped(context: click.Context, /, root: str | None, index: str | None, json: bool, **rest: Any) -> Any:
         settings = context.ensure_object(Settings)
         settings.merge(root, index, json)
         return command(settings, **rest)
 
-    # The order in which options were declared is kept by click on the function.
-    wrapped.__click_params__ = getattr(command, "__click_params__", [])  # type: ignore[attr-defined]
-    wrapped.__doc__ = command.__doc__
-    wrapped.__name__ = command.__name__
     return _JSON(_INDEX(_ROOT(wrapped)))
 
 

@@ -227,7 +227,7 @@ def test_a_file_that_cannot_be_opened_is_tried_again(bench: Bench, monkeypatch: 
     monkeypatch.setattr(extract, "LogReader", refusing)
     assert "Permission denied" in bench.run().failed[file.path]
     monkeypatch.setattr(extract, "LogReader", original)
-    assert bench.run().changed == [file.path]
+    assert bench.run().added == [file.path]
     assert bench.found("needle") == [("a", 0)]
 
 

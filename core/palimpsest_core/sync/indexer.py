@@ -140,13 +140,13 @@ class Indexer:
             for notice in provider.notices:
                 self._tell(Report("notice", message=notice))
             reconciler = Reconciler(provider, self._root, self._config)
+            watcher = Watcher(self._root)
+            if follow:
+                watcher.baseline()
             self._reconcile(reconciler, cancel, None)
             self._tell(Report("current", logs_total=len(provider.known_logs())))
             if not follow:
                 return
-            watcher = Watcher(self._root)
-            # What changed between the first look and the watch.
-            self._reconcile(reconciler, cancel, None)
             for folders in self._changes(watcher, cancel):
                 if self.pause.hold(cancel):
                     folders = None

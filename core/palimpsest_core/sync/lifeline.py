@@ -13,6 +13,7 @@ from typing import BinaryIO
 from palimpsest_core.base.cancel import CancelToken
 
 _LOOK_SECONDS = 1.0
+_BLOCK = 1 << 16
 
 
 def stop_on_signals(cancel: CancelToken) -> None:
@@ -51,8 +52,12 @@ def read_orders(cancel: CancelToken, order: Callable[[bytes], None]) -> None:
         return
 
     def listen() -> None:
-        for line in stream:
-            order(line)
+        # Unbuffered: a thread that waits inside a buffered reader would hold its lock when the process ends.
+        descriptor, rest = stream.fileno(), b""
+        while block := os.read(descriptor, _BLOCK):
+            *lines, rest = (rest + block).split(b"\n")
+            for line in lines:
+                order(line)
         cancel.set()
 
     threading.Thread(target=listen, name="orders", daemon=True).start()

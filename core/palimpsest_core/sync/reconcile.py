@@ -161,7 +161,7 @@ class Reconciler:
                     if isinstance(piece, Unreadable):
                         failed[file.path] = piece.reason
                     elif isinstance(piece, End):
-                        (added if held is None else changed).append(file.path)
+                        (added if held is None or held.session_id is None else changed).append(file.path)
                 done_bytes += _bytes_to_read(file, held)
                 if progress is not None:
                     progress(SyncProgress(done + 1, len(plan.read), done_bytes, total_bytes, file.path))

@@ -28,9 +28,10 @@ class _Line(msgspec.Struct):
 
 
 class _Waiting:
-    """A question that has not been answered."""
+    """A question to one worker process that has not been answered."""
 
-    def __init__(self) -> None:
+    def __init__(self, process: subprocess.Popen[bytes]) -> None:
+        self.process = process
         self.done = threading.Event()
         self.line: _Line | None = None
 
@@ -103,9 +104,9 @@ class SearchClient:
     def _answer(self, op: str, args: dict[str, Any], cancel: CancelToken | None) -> _Line | None:
         if cancel is not None:
             cancel.raise_if_set()
-        waiting = _Waiting()
         with self._lock:
             process = self._running()
+            waiting = _Waiting(process)
             number, self._next_id = self._next_id, self._next_id + 1
             self._waiting[number] = waiting
             self._send(process, {"id": number, "op": op, "args": args})
@@ -148,8 +149,10 @@ class SearchClient:
                 waiting.done.set()
         process.wait()
         with self._lock:
-            left, self._waiting = list(self._waiting.values()), {}
-        for waiting in left:
+            left = {number: waiting for number, waiting in self._waiting.items() if waiting.process is process}
+            for number in left:
+                del self._waiting[number]
+        for waiting in left.values():
             waiting.done.set()
 
     def close(self) -> None:

@@ -89,6 +89,10 @@ class SearchService:
         if self._config.open_at == "never":
             raise SessionQueryError(ErrorCode.SEARCH_DISABLED, "Search is switched off by the setting openAt.")
         with self._opening:
+            if self._provider is not None and not (self._provider.status().available and not self._provider.superseded):
+                # It was damaged and set aside, or removed: a new one is filled from the logs.
+                self._provider.close()
+                self._provider = None
             if self._provider is None:
                 strict = self._config.mode == "strict"
                 provider = Fts5Provider(

@@ -52,18 +52,28 @@ class Watcher:
         self._again: dict[str, float] = {}
         self._next_sweep = 0.0
         self._ticks = False
+        self._based = False
         self.watching = False
         """Whether file system events arrive; if not, sweeps do all the work."""
+
+    def baseline(self) -> None:
+        """Note how everything stands now: `changes` tells what is different from this moment on.
+
+        Call it before reading what shall be kept up to date, so that nothing falls between reading and watching.
+        """
+        self._sweep()
+        self._based = True
 
     def changes(self, cancel: CancelToken, *, ticks: bool = False) -> Iterator[frozenset[str]]:
         """Session folders (spelled as below the root that was given) in which a log appeared, changed or went.
 
         Blocks between two answers; ends when `cancel` is set. A folder may be told once too often, never too seldom
-        (events at once, everything else within a sweep). The state of the root at the first call is where it starts.
-        With `ticks` there is also an empty answer from time to time when nothing happens.
+        (events at once, everything else within a sweep). It starts from `baseline`, or from how things stand now. With
+        `ticks` there is also an empty answer from time to time when nothing happens.
         """
         self._ticks = ticks
-        self._sweep()
+        if not self._based:
+            self.baseline()
         while not cancel.is_set():
             if not self._poll_only:
                 yield from self._watch(cancel)

@@ -1,4 +1,4 @@
-"""Unicode simple case folding, one character to one, and literal patterns built on it (conformance facts, "Text filters").
+"""Unicode simple case folding, one character to one, and literal patterns on it (conformance facts, "Text filters").
 
 The running Python's tables may be older than Unicode 17, which the contract's answers were recorded with; the pairs
 added since Unicode 14 (the tables of Python 3.11) are listed here, so every supported Python folds alike.

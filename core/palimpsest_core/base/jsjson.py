@@ -166,6 +166,6 @@ def _plain_float(value: float, path: str) -> int | float:
         raise NotPlainJson(path, f"the number {value}, which JSON cannot carry")
     if value == 0 and math.copysign(1.0, value) < 0:
         raise NotPlainJson(path, "the number -0, which JSON would lose")
-    if value.is_integer() and abs(value) <= SAFE_INTEGER:
+    if float(value).is_integer() and abs(value) <= SAFE_INTEGER:
         return int(value)
     return value

@@ -122,7 +122,10 @@ def make_plan(
     missing: list[MissingImage] = []
     for reference, session_id in wanted.values():
         found = _find(reference, session_id, attachments, taken, cancel)
-        (images_in if isinstance(found, PlannedImage) else missing).append(found)  # type: ignore[arg-type]
+        if isinstance(found, PlannedImage):
+            images_in.append(found)
+        else:
+            missing.append(found)
     root_id = logs[0][0]
     return ExportPlan(root_id, archive_name(root_id), planned, images_in, missing)
 

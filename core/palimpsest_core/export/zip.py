@@ -108,7 +108,7 @@ def _add(
     info.external_attr = 0o100600 << 16
     info.compress_type = zipfile.ZIP_DEFLATED if level else zipfile.ZIP_STORED
     # The level of a single entry has no public name before Python 3.13.
-    info._compresslevel = level or None  # type: ignore[attr-defined]
+    info._compresslevel = level or None  # type: ignore[attr-defined]  # ty: ignore[missing-attribute]
     info.file_size = size
     with archive.open(info, "w", force_zip64=size > _OLD_LIMIT) as entry:
         for piece in pieces:

@@ -26,8 +26,8 @@ class Event(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
     """One event of the decoded log (packed rows already unfolded).
 
     `data` is the payload as stored, except that the old v0 shapes of section 6.7 are read as their modern ones.
-    `surface_op` is as stored (`"append"` or a replace object in either spelling) or UNSET; `log.surface.parse_op` reads it.
-    `source_event_seqs` has its pairs expanded; a malformed value stays as stored. `extra` holds envelope keys nobody
+    `surface_op` is as stored (`"append"` or a replace object in either spelling) or UNSET; `log.surface.parse_op` reads
+    it. `source_event_seqs` has its pairs expanded; a malformed value stays as stored. `extra` holds envelope keys nobody
     knows. `synthetic` marks a closer made in memory.
     """
 
@@ -43,7 +43,7 @@ class Event(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
 
 
 def event_json(event: Event) -> dict[str, Any]:
-    """The event as a JSON object with the keys of the log: no `extra` or `synthetic`, unknown envelope keys in place."""
+    """The event as a JSON object with the keys of the log: no `extra` or `synthetic`, unknown keys in place."""
     out: dict[str, Any] = {"type": event.type, "seq": event.seq, "time": event.time, "data": event.data}
     if event.surface_op is not UNSET:
         out["surfaceOp"] = event.surface_op

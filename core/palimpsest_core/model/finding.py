@@ -41,8 +41,8 @@ class FindingCode(StrEnum):
 class Finding(Record, frozen=True):
     """One observation about a log.
 
-    `path` is the file. `byte_offset` is a place in the stored file, `line` a line of the decoded text (the header is 1),
-    `seq` an event; each absent when it does not apply. `message` is one sentence for people. `detail` is a short
+    `path` is the file. `byte_offset` is a place in the stored file, `line` a line of the decoded text (the header is
+    1), `seq` an event; each absent when it does not apply. `message` is one sentence for people. `detail` is a short
     machine-readable cause (such as "checksum", "bad-magic", "bad-json", "seq-gap") for the strict table.
     """
 

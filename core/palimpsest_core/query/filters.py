@@ -121,7 +121,8 @@ def _bound(kind: str, key: str, value: Any) -> int | float:
         number = math.inf
     if not math.isfinite(number):
         raise _bad(f"The {kind} filter's {key} must be a finite number.")
-    return int(number) if number.is_integer() else number
+    whole = int(number)
+    return whole if whole == number else number
 
 
 def _values(kind: str, raw: Any) -> Values:

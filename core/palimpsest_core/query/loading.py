@@ -44,8 +44,8 @@ class Citations:
         """Note what event `seq` cites; anything but a list of numbers is left out."""
         if type(sources) is list and sources and all(type(item) is int for item in sources):
             self.citing.append(seq)
-            self.lowest.append(min(sources))
-            self.highest.append(max(sources))
+            self.lowest.append(min(sources))  # ty: ignore[invalid-argument-type]
+            self.highest.append(max(sources))  # ty: ignore[invalid-argument-type]
 
     def truncate(self, count: int) -> None:
         """Forget all but the first `count`."""

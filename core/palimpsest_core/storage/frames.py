@@ -276,7 +276,7 @@ class FrameDecoder:
         source = _Range(read_at, frame.offset, frame.length)
         # A decompressor of its own: readers that share one must not be interleaved.
         decoder = _decompressor(self.window_max)
-        with decoder.stream_reader(source, read_size=64 << 10, read_across_frames=False) as reader:  # type: ignore[arg-type]
+        with decoder.stream_reader(source, read_size=64 << 10, read_across_frames=False) as reader:  # type: ignore[arg-type]  # ty: ignore[invalid-argument-type]
             while True:
                 data = reader.read(piece)
                 if not data:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -120,13 +121,13 @@ class Exporting:
         else:
             self._begin_plan(run, partial(self._write, run))
 
-    def _begin_plan(self, run: Run, then: object) -> None:
+    def _begin_plan(self, run: Run, then: Callable[[ExportPlan], None]) -> None:
         run.stage, run.error, run.progress, run.result = Stage.PLANNING, "", None, None
         self._desk.jobs.ask_parts(
             self._topic(run),
             partial(plan_export, self._desk.engine, run),
             partial(self._progressed, run),
-            then,  # type: ignore[arg-type]
+            then,
             partial(self._failed, run),
         )
         self._update()
@@ -182,11 +183,11 @@ class Exporting:
         if run.result is not None:
             self._desk.copying.put(run.result.path, "the path")
 
-    def open_folder(self, run: Run, then: object) -> None:
+    def open_folder(self, run: Run, then: Callable[[str], None]) -> None:
         """Open the folder of the archive."""
         if run.result is not None:
             path = Path(run.result.path)
-            self._desk.jobs.ask("folder", partial(open_folder, path), then)  # type: ignore[arg-type]
+            self._desk.jobs.ask("folder", partial(open_folder, path), then)
 
     @staticmethod
     def _topic(run: Run) -> str:

@@ -7,7 +7,7 @@ from functools import lru_cache
 
 from pygments.lexer import Lexer
 from pygments.lexers import get_lexer_by_name, get_lexer_for_filename
-from pygments.token import Comment, Generic, Keyword, Literal, Name, Number, Operator, String, Token
+from pygments.token import Comment, Generic, Keyword, Literal, Name, Number, Operator, String, Token, _TokenType
 from pygments.util import ClassNotFound
 
 from palimpsest_tui.reading.lines import Line, Piece
@@ -70,7 +70,7 @@ def code_lines(code: str, lexer: Lexer | None) -> list[Line]:
 
 
 @lru_cache(maxsize=256)
-def _style(token: type[Token]) -> str:
+def _style(token: _TokenType) -> str:
     while token is not Token and token is not None:
         if token in CODE_STYLES:
             return CODE_STYLES[token]

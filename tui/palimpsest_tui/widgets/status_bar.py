@@ -22,7 +22,7 @@ _PAIRED = {"turn.previous": "turn.next", "boundary.previous": "boundary.next"}
 class Bar(Widget):
     """One line: pieces from the left, pieces at the right end. The left gives way when both do not fit."""
 
-    COMPONENT_CLASSES: ClassVar[set[str]] = {
+    COMPONENT_CLASSES: ClassVar[set[str]] = {  # ty: ignore[invalid-type-form]
         "bar--strong", "bar--dim", "bar--good", "bar--bad", "bar--chip", "bar--struck", "bar--key", "badge--current",
         "badge--shadowed", "badge--log", "badge--error",
     }  # fmt: skip

@@ -27,8 +27,8 @@ class Event(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
 
     `data` is the payload as stored, except that the old v0 shapes of section 6.7 are read as their modern ones.
     `surface_op` is as stored (`"append"` or a replace object in either spelling) or UNSET; `log.surface.parse_op` reads
-    it. `source_event_seqs` has its pairs expanded; a malformed value stays as stored. `extra` holds envelope keys nobody
-    knows. `synthetic` marks a closer made in memory.
+    it. `source_event_seqs` has its pairs expanded; a malformed value stays as stored. `extra` holds envelope keys that
+    nobody knows. `synthetic` marks a closer made in memory.
     """
 
     type: str

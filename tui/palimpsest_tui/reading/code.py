@@ -71,10 +71,11 @@ def code_lines(code: str, lexer: Lexer | None) -> list[Line]:
 
 @lru_cache(maxsize=256)
 def _style(token: _TokenType) -> str:
-    while token is not Token and token is not None:
-        if token in CODE_STYLES:
-            return CODE_STYLES[token]
-        token = token.parent
+    kind: _TokenType | None = token
+    while kind is not Token and kind is not None:
+        if kind in CODE_STYLES:
+            return CODE_STYLES[kind]
+        kind = kind.parent
     return ""
 
 

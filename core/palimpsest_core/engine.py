@@ -71,7 +71,7 @@ class Engine:
         self.store = store
         self._registry = registry_for(self.config.extractors)
         self._durable = DurableSource(root, self.config) if root is not None else None
-        self._corpus = Corpus(self._durable if mounted else None, store)
+        self._corpus = Corpus(self._durable if mounted else None, store, strict=self.config.mode == "strict")
         own_path = index is None and root is not None
         path = default_index_path(root) if own_path and root is not None else index or ":memory:"
         fold = self.config.mode != "strict" if fold_inherited is None else fold_inherited

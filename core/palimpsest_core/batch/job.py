@@ -8,6 +8,7 @@ from palimpsest_core.base.cancel import CancelToken
 from palimpsest_core.base.errors import SessionQueryError
 from palimpsest_core.batch.controls import CONTROLS
 from palimpsest_core.batch.operations import OPERATIONS, ProtocolError
+from palimpsest_core.batch.text import as_doubles
 from palimpsest_core.batch.toolcalls import TOOL_OPERATIONS, call_tool
 from palimpsest_core.batch.world import World
 from palimpsest_core.tools.errors import ToolError
@@ -34,7 +35,7 @@ def run_job(job: dict[str, Any]) -> list[dict[str, Any]]:
 
 def _answer(world: World, request: dict[str, Any], answers: dict[Any, dict[str, Any]]) -> dict[str, Any]:
     try:
-        return {"value": _value(world, request, answers)}
+        return {"value": as_doubles(_value(world, request, answers))}
     except (SessionQueryError, ToolError, ProtocolError) as error:
         return {"error": {"code": str(error.code), "message": error.message}}
     except Exception as error:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
-from palimpsest_core.base.jsjson import js_number
+from palimpsest_core.base.jsjson import SAFE_INTEGER, js_number
+
+_LONG_NUMBER = re.compile(r"[:,\[ -][0-9]{16}")
 
 
 def results_text(value: Any) -> str:
@@ -17,6 +20,24 @@ def results_text(value: Any) -> str:
         return json.dumps(value, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
     except (ValueError, RecursionError):
         return _deep_text(value)
+
+
+def as_doubles(value: Any) -> Any:
+    """`value` with whole numbers beyond the safe range made what the harness's language holds: doubles.
+
+    Only looked for where a long run of digits stands in the text, so that ordinary answers are not rebuilt.
+    """
+    return _doubles(value) if _LONG_NUMBER.search(results_text(value)) else value
+
+
+def _doubles(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _doubles(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_doubles(item) for item in value]
+    if isinstance(value, int) and abs(value) > SAFE_INTEGER:
+        return float(value)
+    return value
 
 
 class _Raw(str):

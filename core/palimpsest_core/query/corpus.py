@@ -44,11 +44,13 @@ class Corpus:
     """Both sources behind one door. Either may be absent, come and go while others ask; thread-safe.
 
     `durable` is the stored side while it is mounted (None while it is away), `live` the sessions of this process.
+    `strict`: answer with the reference's refusals.
     """
 
-    def __init__(self, durable: DurableSource | None, live: SessionStore | None) -> None:
+    def __init__(self, durable: DurableSource | None, live: SessionStore | None, *, strict: bool = False) -> None:
         self.durable = durable
         self.live = live
+        self.strict = strict
 
     def records(self, cancel: CancelToken | None = None) -> list[SessionRecord]:
         """Every session, newest first, ties by the collation of ids. Only headers are read.
@@ -81,7 +83,7 @@ class Corpus:
         check(cancel)
         live = self.live_session(session_id)
         if live is not None:
-            return observe_live(live)
+            return observe_live(live, strict=self.strict)
         seen = None
         if self.durable is not None and isinstance(session_id, str):
             seen = self.durable.observe(session_id, cancel, generation=generation)
@@ -97,9 +99,15 @@ class Corpus:
         return self.live.sessions() if self.live is not None else []
 
 
-def observe_live(session: LiveSession) -> Observed:
+def observe_live(session: LiveSession, *, strict: bool = False) -> Observed:
     """A live session as it is now: an open turn stays open."""
-    return Observed(header=session.header, events=session.events, generation=session.header.version, shared=True)
+    return Observed(
+        header=session.header,
+        events=session.events,
+        generation=session.header.version,
+        shared=True,
+        strict=strict,
+    )
 
 
 def sorted_records(records: Iterable[SessionRecord]) -> list[SessionRecord]:

@@ -98,12 +98,15 @@ class DurableSource:
 
 
 def _as_listed(entry: CatalogEntry) -> Header:
-    """The header as the reference lists it: a parent or seed length of the wrong type is shown as it is."""
+    """The header as the reference lists it: what is of the wrong type is shown as it is."""
     header = entry.header
     assert header is not None
     raw = next((item.peek.raw for item in entry.files if item.file == entry.primary), None) or {}
     if "parentSession" in raw and header.parent_session is None:
         header = msgspec.structs.replace(header, parent_session=_shown(raw["parentSession"]))
+    version = raw.get("version")
+    if isinstance(version, float) and version != header.version:
+        header = msgspec.structs.replace(header, version=_shown(version))
     if "seedLength" in raw and header.seed_length is None:
         header = msgspec.structs.replace(header, seed_length=_shown(raw["seedLength"]))
     return _of_old(header)

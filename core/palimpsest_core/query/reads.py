@@ -13,6 +13,7 @@ from palimpsest_core.base.jsjson import NotPlainJson, plain_copy
 from palimpsest_core.log.loose import documents
 from palimpsest_core.log.surface import SurfaceFold, fold_events
 from palimpsest_core.log.text import Registry
+from palimpsest_core.log.textfault import text_fault
 from palimpsest_core.log.titles import TitleFold, title_fault
 from palimpsest_core.model.event import Event, EventDocument, EventRecord, EventTrace, EventWindow, event_json
 from palimpsest_core.model.finding import Finding
@@ -26,7 +27,7 @@ class Observed(msgspec.Struct, frozen=True):
     """One session as a source showed it: its header and the events of the balanced view, seqs dense from 0.
 
     `shared` marks events that belong to somebody else (a live session), whose payloads must be copied on the way out.
-    `strict`: a stored log read as the reference reads it.
+    `strict`: read as the reference reads it, with its refusals.
     """
 
     header: Header
@@ -125,10 +126,23 @@ def event_records(seen: Observed, cancel: CancelToken | None = None) -> list[Eve
     return records
 
 
+def check_texts(events: Iterable[Event]) -> None:
+    """Raise `CORRUPT_SESSION` for an event of which the reference cannot take the text (strict mode asks)."""
+    for event in events:
+        fault = text_fault(event)
+        if fault is not None:
+            raise SessionQueryError(ErrorCode.CORRUPT_SESSION, fault)
+
+
 def event_documents(
     seen: Observed, clauses: Iterable[Clause], registry: Registry, cancel: CancelToken | None = None
 ) -> list[EventDocument]:
-    """Every event that has semantic text and passes `clauses`, ascending. A blank text clause is `INVALID_FILTER`."""
+    """Every event that has semantic text and passes `clauses`, ascending. A blank text clause is `INVALID_FILTER`.
+
+    Read strictly, a log with an event that lacks a promised text is `CORRUPT_SESSION`, whatever the clauses.
+    """
+    if seen.strict:
+        check_texts(seen.events)
     clauses = list(clauses)
     patterns = text_patterns(clauses)
     passes = event_matcher(clauses)

@@ -20,6 +20,7 @@ from palimpsest_core.model.config import Config
 from palimpsest_core.model.event import Event, Surface
 from palimpsest_core.model.session import SessionRecord
 from palimpsest_core.query.durable import DurableSource, observed_log
+from palimpsest_core.query.reads import check_texts
 from palimpsest_core.search.documents import IndexDocument
 from palimpsest_core.search.provider import IndexGrowth, IndexSnapshot, SearchProvider
 from palimpsest_core.sync.revision import revision_of
@@ -37,6 +38,7 @@ class StoredMirror:
 
     def __init__(self, provider: SearchProvider, config: Config) -> None:
         self._provider = provider
+        self._strict = config.mode == "strict"
         self._registry = registry_for(config.extractors)
 
     def sync(
@@ -61,6 +63,8 @@ class StoredMirror:
                     continue
                 log = durable.read(entry.primary, cancel)
                 seen = observed_log(log, strict=durable.strict)
+                if self._strict:
+                    check_texts(seen.events)
                 self._provider.replace_persisted(
                     IndexSnapshot(
                         SessionRecord(seen.header, live=False, persisted=True),
@@ -83,6 +87,7 @@ class LiveMirror:
 
     def __init__(self, provider: SearchProvider, config: Config) -> None:
         self._provider = provider
+        self._strict = config.mode == "strict"
         self._registry = registry_for(config.extractors)
         self._seen: dict[str, _Seen] = {}
 
@@ -107,6 +112,8 @@ class LiveMirror:
         seen = self._seen.get(session.id)
         if seen is not None and (seen.life, seen.count, seen.persisted) == (session.life, len(events), persisted):
             return
+        if self._strict:
+            check_texts(events)
         record = SessionRecord(session.header, live=True, persisted=persisted)
         fingerprint = f"{session.life}:{len(events)}"
         grew = seen is not None and len(events) > seen.count

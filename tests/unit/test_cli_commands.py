@@ -372,3 +372,21 @@ def test_batch_answers_a_job_and_refuses_what_is_none(demo: DemoCorpus, tmp_path
 def test_completion_prints_a_script_for_the_shell(shell: str, capfd: pytest.CaptureFixture[str]) -> None:
     assert script.run(["completion", shell]) == 0
     assert "_PALIMPSEST_COMPLETE" in capfd.readouterr().out
+
+
+def test_the_shell_is_offered_ids_that_begin_with_what_was_typed(demo: DemoCorpus, index: Path) -> None:
+    words = f"palimpsest --root {demo.root} --index {index} show 0198f4a"
+    environment = {"_PALIMPSEST_COMPLETE": "bash_complete", "COMP_WORDS": words, "COMP_CWORD": "6"}
+    command = [sys.executable, "-c", "from palimpsest_tui.cli.main import main; main()"]
+    done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, **environment}, check=False)
+    offered = {line.removeprefix("plain,") for line in done.stdout.splitlines()}
+    assert offered == {name for name in demo.ids if name.startswith("0198f4a")}
+    assert done.stderr == ""
+
+
+def test_the_shell_is_offered_nothing_where_there_is_nothing(tmp_path: Path) -> None:
+    words = f"palimpsest show --root {tmp_path / 'missing'} x"
+    environment = {"_PALIMPSEST_COMPLETE": "bash_complete", "COMP_WORDS": words, "COMP_CWORD": "4"}
+    command = [sys.executable, "-c", "from palimpsest_tui.cli.main import main; main()"]
+    done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, **environment}, check=False)
+    assert (done.stdout.strip(), done.stderr) == ("", "")

@@ -8,6 +8,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+import click
+from click.shell_completion import CompletionItem
+
+from palimpsest_tui.cli.columns import cell
 from palimpsest_tui.cli.exits import Exit, Failure
 from palimpsest_tui.cli.options import Settings, default_root
 
@@ -75,3 +79,23 @@ def sessions_by_activity(engine: Engine, cancel: CancelToken) -> list[SessionSum
 def activity(summary: SessionSummary) -> tuple[int, str]:
     """Sorts sessions by their last sign of life."""
     return (summary.last_time or summary.created_at or 0, summary.id)
+
+
+def complete_id(context: click.Context, _parameter: click.Parameter, typed: str) -> list[CompletionItem]:
+    """Ids that begin with what was typed, with their titles: what the shell offers at an ID.
+
+    Only the index is asked, which is quick; where there is none, or anything fails, nothing is offered, because a shell
+    that completes has no place for a message.
+    """
+    from palimpsest_core import Engine, SessionQueryError
+
+    settings = Settings()
+    for asked in (context.parent.params if context.parent is not None else {}, context.params):
+        settings.merge(asked.get("root"), asked.get("index"), False)
+    try:
+        with Engine(root_of(settings), index=settings.index) as engine:
+            rows = [row for row in engine.sessions(fresh=False) if row.id.startswith(typed)]
+    except (Failure, SessionQueryError, OSError):
+        return []
+    rows.sort(key=activity, reverse=True)
+    return [CompletionItem(row.id, help=cell(row.title or "")) for row in rows if row.id.isprintable()]

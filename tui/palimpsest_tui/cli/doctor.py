@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from palimpsest_tui.cli.columns import cell, plural
-from palimpsest_tui.cli.corpus import find_session, open_engine
+from palimpsest_tui.cli.corpus import complete_id, find_session, open_engine
 from palimpsest_tui.cli.exits import Exit
 from palimpsest_tui.cli.index import show_progress
 from palimpsest_tui.cli.interrupt import cancel_on_interrupt
@@ -22,7 +22,7 @@ NOTES = {"open-turn", "dangling-parent", "left-temporary-file", "generation-dive
 
 
 @click.command("doctor")
-@click.argument("session", metavar="[ID]", required=False)
+@click.argument("session", metavar="[ID]", required=False, shell_complete=complete_id)
 @shared_options
 def command(settings: Settings, session: str | None) -> int:
     """Say which logs are damaged, foreign or odd, how, and where; of all sessions or of one.

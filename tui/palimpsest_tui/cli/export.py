@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from palimpsest_tui.cli.columns import plural, size
-from palimpsest_tui.cli.corpus import find_session, open_engine
+from palimpsest_tui.cli.corpus import complete_id, find_session, open_engine
 from palimpsest_tui.cli.exits import Exit, Failure
 from palimpsest_tui.cli.interrupt import cancel_on_interrupt
 from palimpsest_tui.cli.options import Settings, as_path, as_utf8, shared_options
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 @click.command("export")
-@click.argument("session", metavar="ID")
+@click.argument("session", metavar="ID", shell_complete=complete_id)
 @click.option("-o", "--output", metavar="FILE", help="Where to write [default: a name from the ID, in this folder].")
 @click.option(
     "-f",

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 import click
 
 from palimpsest_tui.cli.columns import BADGES, cell, clock, plural
-from palimpsest_tui.cli.corpus import find_session, open_engine
+from palimpsest_tui.cli.corpus import complete_id, find_session, open_engine
 from palimpsest_tui.cli.exits import Exit
 from palimpsest_tui.cli.index import show_progress
 from palimpsest_tui.cli.interrupt import cancel_on_interrupt
@@ -33,7 +33,9 @@ class Asked(NamedTuple):
 
 @click.command("search")
 @click.argument("query", nargs=-1, required=True)
-@click.option("--in", "within", metavar="ID", help="Only in this session: every event that matches.")
+@click.option(
+    "--in", "within", metavar="ID", shell_complete=complete_id, help="Only in this session: every event that matches."
+)
 @click.option(
     "--cwd", multiple=True, metavar="DIR", help="Only sessions of this working directory (exact; repeatable)."
 )

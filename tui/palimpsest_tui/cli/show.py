@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from palimpsest_tui.cli.columns import BADGES, cell, clock, plural
-from palimpsest_tui.cli.corpus import Reference, find_session, open_engine, parse_reference
+from palimpsest_tui.cli.corpus import Reference, complete_id, find_session, open_engine, parse_reference
 from palimpsest_tui.cli.exits import Exit, Failure
 from palimpsest_tui.cli.interrupt import cancel_on_interrupt
 from palimpsest_tui.cli.options import Settings, as_utf8, shared_options
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 @click.command("show")
-@click.argument("reference", metavar="ID[#SEQ]")
+@click.argument("reference", metavar="ID[#SEQ]", shell_complete=complete_id)
 @click.option("--is", "surfaces", multiple=True, type=click.Choice(list(BADGES)), help="Only events in this state.")
 @click.option("--type", "types", multiple=True, metavar="TYPE", help="Only events of this type.")
 @click.option("-B", "--before", type=click.IntRange(min=0), default=0, help="With #SEQ: so many events before it.")

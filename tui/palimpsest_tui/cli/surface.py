@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from palimpsest_tui.cli.columns import cell, clock, plural
-from palimpsest_tui.cli.corpus import find_session, open_engine, parse_point
+from palimpsest_tui.cli.corpus import complete_id, find_session, open_engine, parse_point
 from palimpsest_tui.cli.exits import Exit
 from palimpsest_tui.cli.interrupt import cancel_on_interrupt
 from palimpsest_tui.cli.options import Settings, as_utf8, shared_options
@@ -14,7 +14,7 @@ from palimpsest_tui.cli.show import index_of, text_of
 
 
 @click.command("surface")
-@click.argument("reference", metavar="ID[@SEQ]")
+@click.argument("reference", metavar="ID[@SEQ]", shell_complete=complete_id)
 @shared_options
 def command(settings: Settings, reference: str) -> int:
     """Show what the model sees of a session, in its order: messages and tool results that nothing has replaced.

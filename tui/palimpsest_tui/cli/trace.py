@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from palimpsest_tui.cli.columns import BADGES, cell, clock
-from palimpsest_tui.cli.corpus import Reference, find_session, open_engine, parse_reference
+from palimpsest_tui.cli.corpus import Reference, complete_id, find_session, open_engine, parse_reference
 from palimpsest_tui.cli.exits import Exit
 from palimpsest_tui.cli.interrupt import cancel_on_interrupt
 from palimpsest_tui.cli.options import Settings, as_utf8, shared_options
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 @click.command("trace")
-@click.argument("reference", metavar="ID[#SEQ]")
+@click.argument("reference", metavar="ID[#SEQ]", shell_complete=complete_id)
 @shared_options
 def command(settings: Settings, reference: str) -> int:
     """Show a session's family as a tree, or an event's links.

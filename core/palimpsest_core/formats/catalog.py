@@ -88,8 +88,8 @@ class Catalog(msgspec.Struct, frozen=True):
         """
         found = discover(root, cancel)
         known = cache if cache is not None else HeaderCache()
-        flat = [file for file in map(_flat_log, found.strays) if file is not None]
-        files = found.files + [file for file in flat if known.header(file, config).header is not None]
+        flat = [file for file in flat_logs(found.strays) if known.header(file, config).header is not None]
+        files = found.files + flat
         return build_catalog(os.fspath(root), files, found.strays, config, cancel, known, found.missing)
 
 
@@ -134,6 +134,10 @@ class HeaderCache:
             known.last_time = _last_time(file, config, cancel)
             known.has_last_time = True
         return -1 if known.last_time is None else known.last_time
+
+    def learn(self, file: LogFile, peek: HeaderPeek, last_time: int | None) -> None:
+        """Take over what somebody who read a log found, so that it need not be read again."""
+        self._known[file.path] = _Known(file.stat, peek, None, last_time, True)
 
     def keep(self, files: Iterable[LogFile]) -> None:
         """Forget every file but these."""
@@ -281,15 +285,17 @@ class _Builder:
         return out
 
 
-def _flat_log(stray: Stray) -> LogFile | None:
-    """The log of the older layout that a stray may be."""
-    if stray.kind != "legacy-layout":
-        return None
-    try:
-        file = LogFile.at(stray.path)
-    except OSError:
-        return None
-    return msgspec.structs.replace(file, project=file.folder, folder=FLAT)
+def flat_logs(strays: Iterable[Stray]) -> list[LogFile]:
+    """The files among strays that may be logs of the older layout; one without a header is none."""
+    found = []
+    for stray in strays:
+        if stray.kind == "legacy-layout":
+            try:
+                file = LogFile.at(stray.path)
+            except OSError:
+                continue
+            found.append(msgspec.structs.replace(file, project=file.folder, folder=FLAT))
+    return found
 
 
 def _misplaced(item: CatalogFile) -> bool:

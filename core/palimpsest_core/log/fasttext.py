@@ -154,10 +154,10 @@ def _request(data: _Request) -> list[str]:
     return [data.header.system, *(tool.description for tool in data.header.tools)]
 
 
-_Short = tuple[Callable[[bytes], Any], Callable[[Any], list[str]]]
+_Short = tuple[Callable[[bytes | msgspec.Raw], Any], Callable[[Any], list[str]]]
 
 
-def _decode(model: type) -> Callable[[bytes], Any]:
+def _decode(model: type) -> Callable[[bytes | msgspec.Raw], Any]:
     return msgspec.json.Decoder(model).decode
 
 
@@ -192,20 +192,27 @@ def _short(type: str, registry: Registry) -> _Short | None:
     return None
 
 
+def fast_reader(type: str, registry: Registry) -> Callable[[bytes | msgspec.Raw], str | None]:
+    """`fast_text` for one event type, with everything looked up beforehand."""
+    if not registry.has_text(type):
+        return lambda raw: ""
+    short = _short(type, registry)
+    if short is None and (type not in registries.KNOWN_TYPES or type == "steering/message"):
+        return lambda raw: None
+    decode, parts = short if short is not None else (_any, lambda data: registry.parts(type, data))
+
+    def read(raw: bytes | msgspec.Raw) -> str | None:
+        try:
+            return join_parts(parts(decode(raw)))
+        except (msgspec.DecodeError, RecursionError, UnicodeDecodeError, _UnknownBlock):
+            return None
+
+    return read
+
+
 def fast_text(type: str, raw: bytes, registry: Registry) -> str | None:
     """The semantic text of a stored payload (`raw`: the JSON under `data`); None when the short cut does not apply.
 
     None is no verdict on the row: expand it and ask `log.text.semantic_text`.
     """
-    if not registry.has_text(type):
-        return ""
-    short = _short(type, registry)
-    try:
-        if short is None:
-            if type not in registries.KNOWN_TYPES or type == "steering/message":
-                return None
-            return join_parts(registry.parts(type, _any(raw)))
-        decode, parts = short
-        return join_parts(parts(decode(raw)))
-    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError, _UnknownBlock):
-        return None
+    return fast_reader(type, registry)(raw)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import shutil
+import signal
 import tempfile
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from types import FrameType
 from typing import TYPE_CHECKING
 
 import click
@@ -35,9 +38,19 @@ def place_for(directory: str | None, keep: bool) -> Iterator[Path]:
         yield place
         return
     place = Path(tempfile.mkdtemp(prefix="palimpsest-demo-"))
+
+    def hang_up(number: int, _frame: FrameType | None) -> None:
+        # The window was closed: nothing else of this process will run.
+        if not keep:
+            shutil.rmtree(place, ignore_errors=True)
+        signal.signal(number, signal.SIG_DFL)
+        os.kill(os.getpid(), number)
+
+    before = signal.signal(signal.SIGHUP, hang_up)
     try:
         yield place
     finally:
+        signal.signal(signal.SIGHUP, before)
         if keep:
             say(f"the demo corpus is kept at {place / 'sessions'}")
         else:

@@ -30,7 +30,7 @@ def test_a_folder_of_sessions_is_a_root(session: Path) -> None:
     root = session.parent.parent
     for path in (root, session.parent, root.parent):
         with opened_target(path) as target:
-            assert (target.root.resolve(), target.session_id) == (root.resolve(), None)
+            assert (target.root.resolve(), target.session_id, target.temporary) == (root.resolve(), None, False)
 
 
 def test_a_session_folder_or_its_log_is_that_session_in_its_root(session: Path) -> None:
@@ -44,6 +44,7 @@ def test_a_log_anywhere_else_gets_a_root_of_its_own_for_a_while(tmp_path: Path) 
     log.write_text(log_text("../../evil", cwd=None, version=3))
     with opened_target(log) as target:
         assert target.session_id == "../../evil"
+        assert target.temporary
         (staged,) = target.root.rglob("session.v3.jsonl")
         assert staged.read_text() == log.read_text()
         assert staged.parent.parent.parent == target.root

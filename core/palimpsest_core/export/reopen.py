@@ -36,10 +36,14 @@ _LIMITS = Config()
 
 
 class Target(NamedTuple):
-    """A root to open, and the session that was meant (None: the whole root)."""
+    """A root to open, and the session that was meant (None: the whole root).
+
+    `temporary`: the root was made for this; the folder around it (`root.parent`) is this target's alone, and goes.
+    """
 
     root: Path
     session_id: str | None = None
+    temporary: bool = False
 
 
 class NotALog(Exception):
@@ -123,7 +127,7 @@ def _file_target(path: Path, root: Path) -> Target:
     place = _place_of(root, header.cwd, header.id)
     encoding = ZSTD if log.name.endswith(".zstd") else PLAIN
     (place / log_file_name(max(header.version, 0), encoding)).symlink_to(log)
-    return Target(root, header.id)
+    return Target(root, header.id, temporary=True)
 
 
 def _place_of(root: Path, cwd: str | None, session_id: str) -> Path:
@@ -153,7 +157,7 @@ def _unpacked(path: Path, root: Path, cancel: CancelToken | None) -> Target:
                 _write_out(archive, entry, objects / media[1], cancel)
     if first is None:
         raise NotALog(f"{path} holds no session.jsonl, so it is no exported session.")
-    return Target(root, first)
+    return Target(root, first, temporary=True)
 
 
 def _unpack_log(

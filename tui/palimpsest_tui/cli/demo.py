@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import shutil
-import signal
 import tempfile
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
-from types import FrameType
 from typing import TYPE_CHECKING
 
 import click
@@ -20,6 +17,7 @@ from palimpsest_tui.cli.exits import Exit, Failure
 from palimpsest_tui.cli.open import has_terminal, start_app
 from palimpsest_tui.cli.options import Settings, as_path, shared_options
 from palimpsest_tui.cli.output import say, write_json, write_text
+from palimpsest_tui.cli.scratch import removed_on_hangup
 
 if TYPE_CHECKING:
     from palimpsest_core.base.cancel import CancelToken
@@ -39,18 +37,10 @@ def place_for(directory: str | None, keep: bool) -> Iterator[Path]:
         return
     place = Path(tempfile.mkdtemp(prefix="palimpsest-demo-"))
 
-    def hang_up(number: int, _frame: FrameType | None) -> None:
-        # The window was closed: nothing else of this process will run.
-        if not keep:
-            shutil.rmtree(place, ignore_errors=True)
-        signal.signal(number, signal.SIG_DFL)
-        os.kill(os.getpid(), number)
-
-    before = signal.signal(signal.SIGHUP, hang_up)
     try:
-        yield place
+        with nullcontext() if keep else removed_on_hangup(place):
+            yield place
     finally:
-        signal.signal(signal.SIGHUP, before)
         if keep:
             say(f"the demo corpus is kept at {place / 'sessions'}")
         else:

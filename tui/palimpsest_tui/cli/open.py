@@ -11,6 +11,7 @@ import click
 
 from palimpsest_tui.cli.exits import Exit, Failure
 from palimpsest_tui.cli.options import Settings, as_path, default_root, shared_options
+from palimpsest_tui.cli.scratch import removed_on_hangup
 
 if TYPE_CHECKING:
     from palimpsest_core.base.cancel import CancelToken
@@ -59,7 +60,13 @@ def open_app(settings: Settings, path: str | None) -> int:
 
     try:
         with opened_target(as_path(path)) as target:
-            return start_app(target.root, settings.index, select=target.session_id)
+            if not target.temporary:
+                return start_app(target.root, settings.index, select=target.session_id)
+            # Its index goes with it.
+            place = target.root.parent
+            with removed_on_hangup(place):
+                index = settings.index if settings.index is not None else place / "index.sqlite"
+                return start_app(target.root, index, select=target.session_id)
     except NotALog as error:
         raise Failure(Exit.ENVIRONMENT, error.message) from error
 

@@ -289,7 +289,7 @@ class Engine:
         self, session_id: Any, cancel: CancelToken | None = None, *, generation: int | None = None
     ) -> SessionLog:
         """Header and all events of the balanced view."""
-        return reads.session_log(self._observe(session_id, cancel, generation))
+        return reads.session_log(self._observe(session_id, cancel, generation), cancel)
 
     def header_of(self, session_id: Any, cancel: CancelToken | None = None) -> Header:
         """The header of a session whose log can be read."""
@@ -312,7 +312,7 @@ class Engine:
         self, session_id: Any, cancel: CancelToken | None = None, *, generation: int | None = None
     ) -> SurfaceSnapshot:
         """The current surface in model order."""
-        return reads.surface_snapshot(self._observe(session_id, cancel, generation))
+        return reads.surface_snapshot(self._observe(session_id, cancel, generation), cancel)
 
     def read_event(
         self,
@@ -336,12 +336,12 @@ class Engine:
 
     def read_title(self, session_id: Any, cancel: CancelToken | None = None) -> Title | None:
         """The title in force, None without one."""
-        return reads.title_in_force(self._observe(session_id, cancel, None))
+        return reads.title_in_force(self._observe(session_id, cancel, None), cancel)
 
     def read_title_snapshot(self, session_id: Any, cancel: CancelToken | None = None) -> TitleSnapshot:
         """The header with the title, if there is one."""
         seen = self._observe(session_id, cancel, None)
-        return TitleSnapshot(session=seen.header, title=reads.title_in_force(seen))
+        return TitleSnapshot(session=seen.header, title=reads.title_in_force(seen, cancel))
 
     def read_title_snapshots(self, session_ids: Any, cancel: CancelToken | None = None) -> list[SettledTitle]:
         """One settled result per distinct id, in the order in which they come first; one bad log spoils its own only.
@@ -350,10 +350,13 @@ class Engine:
         """
         check(cancel)
         wanted = reads.distinct(session_ids)
+        observe = self._corpus.observer(cancel)
 
         def settle(session_id: Any) -> SettledTitle:
             try:
-                return SettledTitle(session_id, value=self.read_title_snapshot(session_id, cancel))
+                seen = observe(session_id)
+                title = reads.title_in_force(seen, cancel)
+                return SettledTitle(session_id, value=TitleSnapshot(session=seen.header, title=title))
             except SessionQueryError as error:
                 if error.code is ErrorCode.ABORTED:
                     raise

@@ -13,6 +13,7 @@ import pytest
 from logmaking import frames, header, prompt, row, write
 
 from palimpsest_core.batch import results_text, run_job
+from palimpsest_core.batch.text import as_doubles
 
 END = {"turn": 1, "reason": {"kind": "completed"}}
 
@@ -172,6 +173,14 @@ def test_what_json_does_not_have_is_printed_as_null_and_lone_halves_are_escaped(
     for _ in range(100_000):
         deep = [deep]
     assert results_text({"a": deep, "b": 1}) == '{"a":' + "[" * 100_001 + "]" * 100_001 + ',"b":1}'
+
+
+def test_numbers_beyond_the_safe_range_are_printed_as_the_doubles_they_are_there() -> None:
+    given = [2**53 + 1, -(2**53) - 1, 123456789012345683968, 1.2345678901234568e20, 1e300, 2**53 - 1, True]
+    assert as_doubles({"a": given})["a"] == [
+        *(2**53, -(2**53), 123456789012345680000, 123456789012345680000),
+        *(1e300, 2**53 - 1, True),
+    ]
 
 
 def test_the_module_answers_a_job_on_its_standard_input(root: Path) -> None:

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from typing import Any, TypeVar
 
 from palimpsest_core.base.errors import aborted
+
+_T = TypeVar("_T")
+_ITEMS_BETWEEN_LOOKS = 64
 
 
 class CancelToken:
@@ -67,3 +71,30 @@ def check(cancel: CancelToken | None) -> None:
     """Raise `ABORTED` when `cancel` is given and set: the one line for the top of a loop."""
     if cancel is not None:
         cancel.raise_if_set()
+
+
+class _Watched(Sequence[_T]):
+    """A sequence whose iterators look at a token every few items."""
+
+    __slots__ = ("_cancel", "_items")
+
+    def __init__(self, items: Sequence[_T], cancel: CancelToken) -> None:
+        self._items = items
+        self._cancel = cancel
+
+    def __len__(self) -> int:
+        return len(self._items)
+
+    def __getitem__(self, index: Any) -> Any:
+        return self._items[index]
+
+    def __iter__(self) -> Iterator[_T]:
+        for place, item in enumerate(self._items):
+            if not place % _ITEMS_BETWEEN_LOOKS:
+                self._cancel.raise_if_set()
+            yield item
+
+
+def watched(items: Sequence[_T], cancel: CancelToken | None) -> Sequence[_T]:
+    """`items` for a loop that has no token of its own: going over them raises `ABORTED` once `cancel` is set."""
+    return items if cancel is None else _Watched(items, cancel)

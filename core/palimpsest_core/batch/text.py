@@ -8,7 +8,7 @@ from typing import Any
 
 from palimpsest_core.base.jsjson import SAFE_INTEGER, js_number
 
-_LONG_NUMBER = re.compile(r"[:,\[ -][0-9]{16}")
+_LONG_NUMBER = re.compile(r"[:,\[-][0-9]{16}|[0-9]e\+(?:1[5-9]|20)")
 
 
 def results_text(value: Any) -> str:
@@ -23,9 +23,10 @@ def results_text(value: Any) -> str:
 
 
 def as_doubles(value: Any) -> Any:
-    """`value` with whole numbers beyond the safe range made what the harness's language holds: doubles.
+    """`value` with whole numbers beyond the safe range as the harness's language prints them.
 
-    Only looked for where a long run of digits stands in the text, so that ordinary answers are not rebuilt.
+    There they are doubles, printed by their shortest digits and zeros: 123456789012345680000. Only looked for where the
+    text holds such a number, so that ordinary answers are not rebuilt.
     """
     return _doubles(value) if _LONG_NUMBER.search(results_text(value)) else value
 
@@ -35,8 +36,9 @@ def _doubles(value: Any) -> Any:
         return {key: _doubles(item) for key, item in value.items()}
     if isinstance(value, list):
         return [_doubles(item) for item in value]
-    if isinstance(value, int) and abs(value) > SAFE_INTEGER:
-        return float(value)
+    if isinstance(value, (int, float)) and abs(value) > SAFE_INTEGER and not isinstance(value, bool):
+        printed = js_number(value)
+        return int(printed) if printed.lstrip("-").isdigit() else float(printed) if printed != "null" else None
     return value
 
 

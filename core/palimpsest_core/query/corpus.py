@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import threading
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import msgspec
 
 from palimpsest_core.base.cancel import CancelToken, check
 from palimpsest_core.base.errors import ErrorCode, SessionQueryError
+from palimpsest_core.formats.catalog import Catalog
 from palimpsest_core.live.store import LiveSession, SessionStore
 from palimpsest_core.model.header import Header
 from palimpsest_core.model.session import SessionRecord
@@ -91,12 +93,56 @@ class Corpus:
             raise not_found(session_id)
         return seen
 
+    def observer(self, cancel: CancelToken | None = None) -> Callable[[Any], Observed]:
+        """As `observe`, for several sessions: the root is listed at most once, when the first stored one is asked for.
+
+        The returned function may be called from several threads; a root that cannot be listed fails each of its calls.
+        """
+        listing = _Listing(self.durable, cancel)
+
+        def observe(session_id: Any) -> Observed:
+            check(cancel)
+            live = self.live_session(session_id)
+            if live is not None:
+                return observe_live(live, strict=self.strict)
+            seen = listing.observe(session_id) if isinstance(session_id, str) else None
+            if seen is None:
+                raise not_found(session_id)
+            return seen
+
+        return observe
+
     def live_session(self, session_id: Any) -> LiveSession | None:
         """The live session of that id."""
         return self.live.get(session_id) if self.live is not None and isinstance(session_id, str) else None
 
     def _live_sessions(self) -> list[LiveSession]:
         return self.live.sessions() if self.live is not None else []
+
+
+class _Listing:
+    """One listing of the durable store, made on demand and shared by threads."""
+
+    def __init__(self, durable: DurableSource | None, cancel: CancelToken | None) -> None:
+        self._durable = durable
+        self._cancel = cancel
+        self._lock = threading.Lock()
+        self._catalog: Catalog | None = None
+        self._refusal: SessionQueryError | None = None
+
+    def observe(self, session_id: str) -> Observed | None:
+        if self._durable is None:
+            return None
+        with self._lock:
+            if self._refusal is not None:
+                raise self._refusal
+            if self._catalog is None:
+                try:
+                    self._catalog = self._durable.catalog(self._cancel)
+                except SessionQueryError as error:
+                    self._refusal = error
+                    raise
+        return self._durable.observe(session_id, self._cancel, catalog=self._catalog)
 
 
 def observe_live(session: LiveSession, *, strict: bool = False) -> Observed:

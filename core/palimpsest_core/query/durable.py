@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from palimpsest_core.base.cancel import CancelToken
+from palimpsest_core.base.cancel import CancelToken, watched
 from palimpsest_core.base.errors import ErrorCode, SessionQueryError
 from palimpsest_core.formats.catalog import Catalog, CatalogEntry, HeaderCache
 from palimpsest_core.formats.reader import ReadLog, read_log
@@ -63,16 +63,22 @@ class DurableSource:
 
     def find(self, session_id: str, cancel: CancelToken | None = None) -> CatalogEntry | None:
         """What the root holds under an id."""
-        return next((entry for entry in self.catalog(cancel).sessions if entry.id == session_id), None)
+        return entry_of(self.catalog(cancel), session_id)
 
     def observe(
-        self, session_id: str, cancel: CancelToken | None = None, *, generation: int | None = None
+        self,
+        session_id: str,
+        cancel: CancelToken | None = None,
+        *,
+        generation: int | None = None,
+        catalog: Catalog | None = None,
     ) -> Observed | None:
         """A stored session with the events of its balanced view, None when there is none of that id.
 
-        In strict mode a log that the reference would refuse is `PERSISTENCE_FAILED` or `CORRUPT_SESSION`.
+        In strict mode a log that the reference would refuse is `PERSISTENCE_FAILED` or `CORRUPT_SESSION`. `catalog` is
+        a listing made before, for callers that observe several sessions.
         """
-        entry = self.find(session_id, cancel)
+        entry = entry_of(catalog, session_id) if catalog is not None else self.find(session_id, cancel)
         if entry is None:
             return None
         file = entry.primary if generation is None else entry.file_of(generation)
@@ -81,7 +87,7 @@ class DurableSource:
                 ErrorCode.SESSION_NOT_FOUND,
                 f'Session "{session_id}" has no log of generation {generation}; there are {entry.generations}.',
             )
-        return observed_log(self.read(file, cancel), strict=self.strict)
+        return observed_log(self.read(file, cancel), strict=self.strict, cancel=cancel)
 
     def read(self, file: LogFile, cancel: CancelToken | None = None) -> ReadLog:
         """A whole log. In strict mode one that keeps changing meanwhile is `PERSISTENCE_FAILED`, after one retry."""
@@ -95,6 +101,11 @@ class DurableSource:
         except OSError as error:
             raise unreadable_file(file, error) from error
         raise SessionQueryError(ErrorCode.PERSISTENCE_FAILED, f"The log {file.path} keeps changing while it is read.")
+
+
+def entry_of(catalog: Catalog, session_id: str) -> CatalogEntry | None:
+    """What a listing holds under an id."""
+    return next((entry for entry in catalog.sessions if entry.id == session_id), None)
 
 
 def _as_listed(entry: CatalogEntry) -> Header:
@@ -121,28 +132,28 @@ def _shown(value: Any) -> Any:
     return NULL if value is None else value
 
 
-def observed_log(log: ReadLog, *, strict: bool) -> Observed:
+def observed_log(log: ReadLog, *, strict: bool, cancel: CancelToken | None = None) -> Observed:
     """The balanced view of a log that was read: its open turn closed, in strict mode validated as if to be resumed."""
     if log.header is None:
         raise SessionQueryError(ErrorCode.PERSISTENCE_FAILED, log.findings[0].message)
     header = log.header.header
     if strict:
-        refuse(log, log.header)
+        refuse(log, log.header, cancel)
         header = _of_old(header)
     return Observed(
         header=header,
-        events=[*log.events, *closers(log.events, header.version)],
+        events=[*log.events, *closers(watched(log.events, cancel), header.version)],
         generation=header.version,
         findings=log.findings,
         strict=strict,
     )
 
 
-def refuse(log: ReadLog, header: StoredHeader) -> None:
+def refuse(log: ReadLog, header: StoredHeader, cancel: CancelToken | None = None) -> None:
     """Raise what the reference refuses this log with, if it does: bytes and rows first, then content."""
     refusal = physical_refusal(log.findings)
     if refusal is None:
-        fault = validate_stored(header.raw, log.events)
+        fault = validate_stored(header.raw, watched(log.events, cancel))
         refusal = SessionQueryError(fault.code, fault.message) if fault is not None else envelope_refusal(log.findings)
     if refusal is not None:
         raise refusal

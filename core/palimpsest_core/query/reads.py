@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from palimpsest_core.base.cancel import CancelToken, check
+from palimpsest_core.base.cancel import CancelToken, check, watched
 from palimpsest_core.base.errors import ErrorCode, SessionQueryError
 from palimpsest_core.base.jsjson import NotPlainJson, plain_copy
 from palimpsest_core.log.loose import documents
@@ -37,9 +37,9 @@ class Observed(msgspec.Struct, frozen=True):
     shared: bool = False
     strict: bool = False
 
-    def fold(self) -> SurfaceFold:
+    def fold(self, cancel: CancelToken | None = None) -> SurfaceFold:
         """The surface after the last event."""
-        return fold_events(self.events, self.generation)
+        return fold_events(watched(self.events, cancel), self.generation)
 
     def as_json(self, event: Event) -> dict[str, Any]:
         """One event as a detached JSON object."""
@@ -87,14 +87,14 @@ def find_event(seen: Observed, seq: Any) -> Event:
     return seen.events[number]
 
 
-def session_log(seen: Observed) -> SessionLog:
+def session_log(seen: Observed, cancel: CancelToken | None = None) -> SessionLog:
     """Header and all events.
 
     Read strictly, a log with a number that JSON does not have (1e400, -0) is `CORRUPT_SESSION` here, and only here.
     """
-    events = [seen.as_json(event) for event in seen.events]
+    events = [seen.as_json(event) for event in watched(seen.events, cancel)]
     if seen.strict:
-        for event in events:
+        for event in watched(events, cancel):
             try:
                 plain_copy(event)
             except NotPlainJson as cause:
@@ -118,12 +118,8 @@ def event_record(seen: Observed, fold: SurfaceFold, event: Event) -> EventRecord
 
 def event_records(seen: Observed, cancel: CancelToken | None = None) -> list[EventRecord]:
     """Every event, ascending, with its surface."""
-    fold = seen.fold()
-    records = []
-    for event in seen.events:
-        check(cancel)
-        records.append(event_record(seen, fold, event))
-    return records
+    fold = seen.fold(cancel)
+    return [event_record(seen, fold, event) for event in watched(seen.events, cancel)]
 
 
 def check_texts(events: Iterable[Event]) -> None:
@@ -142,13 +138,13 @@ def event_documents(
     Read strictly, a log with an event that lacks a promised text is `CORRUPT_SESSION`, whatever the clauses.
     """
     if seen.strict:
-        check_texts(seen.events)
+        check_texts(watched(seen.events, cancel))
     clauses = list(clauses)
     patterns = text_patterns(clauses)
     passes = event_matcher(clauses)
-    fold = seen.fold()
+    fold = seen.fold(cancel)
     found = []
-    for seq, text in documents(seen.events, registry):
+    for seq, text in documents(watched(seen.events, cancel), registry):
         check(cancel)
         event = seen.events[seq]
         surface = fold.kind(seq)
@@ -166,9 +162,9 @@ def event_documents(
     return found
 
 
-def surface_snapshot(seen: Observed) -> SurfaceSnapshot:
+def surface_snapshot(seen: Observed, cancel: CancelToken | None = None) -> SurfaceSnapshot:
     """The current surface in model order and the last seq it takes into account (None for an empty log)."""
-    events = [seen.as_json(seen.events[seq]) for seq in seen.fold().surface]
+    events = [seen.as_json(seen.events[seq]) for seq in seen.fold(cancel).surface]
     last = seen.events[-1].seq if seen.events else None
     return SurfaceSnapshot(session=seen.header, captured_through_seq=last, events=events)
 
@@ -208,12 +204,9 @@ def replacement_chain(fold: SurfaceFold, seq: int) -> list[int]:
 def event_trace(seen: Observed, seq: Any, cancel: CancelToken | None = None) -> EventTrace:
     """The direct links of one event and the chain of its replacers."""
     target = find_event(seen, seq)
-    fold = seen.fold()
-    derived = []
-    for event in seen.events[target.seq + 1 :]:
-        check(cancel)
-        if target.seq in sources_of(event):
-            derived.append(event.seq)
+    fold = seen.fold(cancel)
+    later = watched(seen.events[target.seq + 1 :], cancel)
+    derived = [event.seq for event in later if target.seq in sources_of(event)]
     chain = replacement_chain(fold, target.seq)
     return EventTrace(
         session=seen.header,
@@ -240,10 +233,10 @@ def distinct(values: Any) -> list[Any]:
     return seen
 
 
-def title_in_force(seen: Observed) -> Title | None:
+def title_in_force(seen: Observed, cancel: CancelToken | None = None) -> Title | None:
     """The last title of the log, if it has one; read strictly, one that the reference refuses is `CORRUPT_SESSION`."""
     fold = TitleFold()
-    for event in seen.events:
+    for event in watched(seen.events, cancel):
         fold.push(event)
     title = fold.title
     fault = title_fault(seen.events[title.event_seq]) if title is not None and seen.strict else None

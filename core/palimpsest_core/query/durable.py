@@ -116,7 +116,7 @@ def _as_listed(entry: CatalogEntry) -> Header:
     if "parentSession" in raw and header.parent_session is None:
         header = msgspec.structs.replace(header, parent_session=_shown(raw["parentSession"]))
     version = raw.get("version")
-    if isinstance(version, float) and version != header.version:
+    if type(version) in (int, float) and version != header.version:
         header = msgspec.structs.replace(header, version=_shown(version))
     if "seedLength" in raw and header.seed_length is None:
         header = msgspec.structs.replace(header, seed_length=_shown(raw["seedLength"]))

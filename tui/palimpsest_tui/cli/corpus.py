@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -71,9 +72,29 @@ def find_session(engine: Engine, text: str) -> str:
     return engine.resolve_id(text)
 
 
-def sessions_by_activity(engine: Engine, cancel: CancelToken) -> list[SessionSummary]:
-    """Every session there is, the most recently active first."""
-    return sorted(engine.sessions(cancel), key=activity, reverse=True)
+READING_S = 2.0
+"""How long a list may read new logs before it shows what is known."""
+
+
+def read_for_a_moment(engine: Engine, cancel: CancelToken) -> None:
+    """Read what is new or changed, the newest first, but no longer than a person waits for a list.
+
+    What was read is kept; the rest is listed from its header, without title and counts.
+    """
+    from palimpsest_core import CancelToken, ErrorCode, SessionQueryError
+
+    time_up = CancelToken()
+    timer = threading.Timer(READING_S, time_up.set)
+    timer.daemon = True
+    timer.start()
+    try:
+        with cancel.on_set(time_up.set):
+            engine.refresh(time_up)
+    except SessionQueryError as error:
+        if error.code is not ErrorCode.ABORTED or cancel.is_set():
+            raise
+    finally:
+        timer.cancel()
 
 
 def activity(summary: SessionSummary) -> tuple[int, str]:

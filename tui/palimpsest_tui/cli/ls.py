@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from palimpsest_tui.cli.columns import cell, clock, cut, plural, size, table
-from palimpsest_tui.cli.corpus import activity, open_engine
+from palimpsest_tui.cli.corpus import activity, open_engine, read_for_a_moment
 from palimpsest_tui.cli.exits import Exit
 from palimpsest_tui.cli.interrupt import cancel_on_interrupt
 from palimpsest_tui.cli.moments import Moment
@@ -29,7 +29,9 @@ def title_of(row: SessionSummary) -> str:
     """What a row is called: its title, or why it has none."""
     if row.title:
         return row.title
-    return f"({row.reason})" if row.reason else "(untitled)"
+    if row.reason:
+        return f"({row.reason})"
+    return "(untitled)" if row.indexed else "-"
 
 
 @click.command("ls")
@@ -39,6 +41,9 @@ def title_of(row: SessionSummary) -> str:
 @click.option("--roots", is_flag=True, help="Only sessions without a parent.")
 @click.option("--sort", type=click.Choice(list(ORDERS)), default="activity", show_default=True)
 @click.option("-n", "--limit", type=click.IntRange(min=1), help="At most so many.")
+@click.option(
+    "--stale", is_flag=True, help="Read no log, not even a new one."
+)
 @shared_options
 def command(
     settings: Settings,
@@ -48,12 +53,16 @@ def command(
     roots: bool,
     sort: str,
     limit: int | None,
+    stale: bool,
 ) -> int:
     """List sessions, the most recently active first.
 
-    Counts and titles of a log that was not read yet are a dash; `palimpsest index` reads them all.
+    New logs are read for two seconds at most. Titles and counts of those that were not read yet are a dash;
+    `palimpsest index` reads them all.
     """
     with open_engine(settings) as engine, cancel_on_interrupt() as cancel:
+        if not stale:
+            read_for_a_moment(engine, cancel)
         every = engine.sessions(cancel)
     wanted = as_utf8(project).casefold() if project else None
     rows = [
@@ -78,6 +87,9 @@ def command(
                 head=("ID", "STATE", "ACTIVE", "PROJECT", "EVENTS", "SIZE", "TITLE"),
             )
         )
+        unread = sum(not row.indexed and row.reason is None for row in every)
+        if unread and not stale:
+            say(f"{plural(unread, 'log')} not read yet; palimpsest index reads them all")
         if not rows:
             say(f"no session matches ({plural(len(every), 'session')} in all)" if every else "no sessions here")
     return Exit.FINE if rows or not every else Exit.NO_MATCH

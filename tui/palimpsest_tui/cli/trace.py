@@ -8,7 +8,14 @@ from typing import TYPE_CHECKING
 import click
 
 from palimpsest_tui.cli.columns import BADGES, cell, clock
-from palimpsest_tui.cli.corpus import Reference, complete_id, find_session, open_engine, parse_reference
+from palimpsest_tui.cli.corpus import (
+    Reference,
+    complete_id,
+    find_session,
+    open_engine,
+    parse_reference,
+    read_for_a_moment,
+)
 from palimpsest_tui.cli.exits import Exit
 from palimpsest_tui.cli.interrupt import cancel_on_interrupt
 from palimpsest_tui.cli.options import Settings, as_utf8, shared_options
@@ -33,6 +40,7 @@ def command(settings: Settings, reference: str) -> int:
         session_id = find_session(engine, wanted.session_id)
         if wanted.seq is not None:
             return _trace_event(settings, engine, wanted._replace(session_id=session_id), cancel)
+        read_for_a_moment(engine, cancel)
         trace = engine.lineage(session_id, cancel)
         if settings.json:
             write_json("trace", {"trace": trace.as_json()})

@@ -182,9 +182,10 @@ def test_the_second_interrupt_does_not_ask() -> None:
 
 def test_a_reader_that_goes_away_is_no_error() -> None:
     program = (
-        "import sys; from palimpsest_tui.cli import main, output\n"
-        "main.cli.main = lambda **_: output.write_lines('x' * 99 for _ in range(99999))\n"
-        "sys.exit(main.run([]))"
+        "import sys, click; from palimpsest_tui.cli import main, output\n"
+        "write = click.Command('ls', callback=lambda: output.write_lines('x' * 99 for _ in range(99999)))\n"
+        "main.Commands.get_command = lambda *_: write\n"
+        "sys.exit(main.run(['ls']))"
     )
     command = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     assert command.stdout is not None

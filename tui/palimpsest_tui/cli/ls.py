@@ -41,9 +41,7 @@ def title_of(row: SessionSummary) -> str:
 @click.option("--roots", is_flag=True, help="Only sessions without a parent.")
 @click.option("--sort", type=click.Choice(list(ORDERS)), default="activity", show_default=True)
 @click.option("-n", "--limit", type=click.IntRange(min=1), help="At most so many.")
-@click.option(
-    "--stale", is_flag=True, help="Read no log, not even a new one."
-)
+@click.option("--stale", is_flag=True, help="Read no log, not even a new one.")
 @shared_options
 def command(
     settings: Settings,

@@ -12,6 +12,7 @@ import click
 
 from palimpsest_tui.cli.exits import Exit, Failure, exit_of
 from palimpsest_tui.cli.options import Settings, group_options
+from palimpsest_tui.cli.output import ReaderGone, abandon_stdout, say, say_progress
 
 COMMANDS = {
     "ls": "List sessions, the most recently active first.",
@@ -96,9 +97,7 @@ def run(arguments: list[str] | None = None) -> int:
         result = cli.main(args=arguments, prog_name="palimpsest", standalone_mode=False)
         sys.stdout.flush()
         return int(result) if isinstance(result, int) else Exit.FINE
-    except BrokenPipeError:
-        from palimpsest_tui.cli.output import abandon_stdout
-
+    except ReaderGone:
         abandon_stdout()
         return Exit.FINE
     except (KeyboardInterrupt, click.Abort):
@@ -131,8 +130,6 @@ def _explain(error: Exception) -> int:
 
 
 def _fail(code: Exit, message: str) -> int:
-    from palimpsest_tui.cli.output import say, say_progress
-
     say_progress("")
     say(f"palimpsest: {message}")
     return code

@@ -5,23 +5,32 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any, BinaryIO
 
 JSON_FORMAT = 1
 """Version of the JSON envelope; it grows when a key changes its meaning or goes, not when one is added."""
 
 
-def _binary_stdout() -> BinaryIO:
-    sys.stdout.flush()
-    return sys.stdout.buffer
+class ReaderGone(Exception):
+    """Whoever read our output has closed it (`| head`): the rest is not wanted, and that is no error."""
+
+
+@contextmanager
+def _binary_stdout() -> Iterator[BinaryIO]:
+    try:
+        sys.stdout.flush()
+        yield sys.stdout.buffer
+        sys.stdout.buffer.flush()
+    except BrokenPipeError as error:
+        raise ReaderGone from error
 
 
 def write_bytes(data: bytes) -> None:
     """Write bytes as they are: stored lines, and text that this module has encoded."""
-    out = _binary_stdout()
-    out.write(data)
-    out.flush()
+    with _binary_stdout() as out:
+        out.write(data)
 
 
 def write_text(text: str) -> None:
@@ -33,16 +42,15 @@ def write_text(text: str) -> None:
 
 def write_lines(lines: Iterable[str]) -> None:
     """Write lines that are harmless already (a `columns.Line` is), in large pieces."""
-    out = _binary_stdout()
-    piece: list[str] = []
-    for line in lines:
-        piece.append(line)
-        if len(piece) == 1000:
+    with _binary_stdout() as out:
+        piece: list[str] = []
+        for line in lines:
+            piece.append(line)
+            if len(piece) == 1000:
+                out.write(("\n".join(piece) + "\n").encode("utf-8", "replace"))
+                piece.clear()
+        if piece:
             out.write(("\n".join(piece) + "\n").encode("utf-8", "replace"))
-            piece.clear()
-    if piece:
-        out.write(("\n".join(piece) + "\n").encode("utf-8", "replace"))
-    out.flush()
 
 
 def write_json(command: str, content: dict[str, Any]) -> None:
@@ -56,14 +64,13 @@ def write_json(command: str, content: dict[str, Any]) -> None:
 def write_json_rows(command: str, content: dict[str, Any], key: str, rows: Iterable[Any]) -> None:
     """The same envelope with a long list under `key`, written row by row so that memory does not grow with it."""
     head = json_text({"format": JSON_FORMAT, "command": command, **content}).removesuffix("}").rstrip("\n")
-    out = _binary_stdout()
-    out.write(f"{head},\n  {json_text(key)}: [".encode("ascii"))
-    mark = "\n    "
-    for row in rows:
-        out.write((mark + json_text(row, indent=None)).encode("ascii"))
-        mark = ",\n    "
-    out.write(b"\n  ]\n}\n")
-    out.flush()
+    with _binary_stdout() as out:
+        out.write(f"{head},\n  {json_text(key)}: [".encode("ascii"))
+        mark = "\n    "
+        for row in rows:
+            out.write((mark + json_text(row, indent=None)).encode("ascii"))
+            mark = ",\n    "
+        out.write(b"\n  ]\n}\n")
 
 
 def json_text(value: Any, *, indent: int | None = 2) -> str:

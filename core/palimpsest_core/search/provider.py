@@ -127,6 +127,11 @@ class LogIndex(SearchProvider, Protocol):
     Everything below except reading belongs inside a `batch`.
     """
 
+    @property
+    def generation(self) -> int:
+        """Counts the changes of the stored side, by whatever process."""
+        ...
+
     def known_logs(self) -> Mapping[str, KnownLog]:
         """Every log file held, by path."""
         ...

@@ -9,7 +9,6 @@ import msgspec
 
 from palimpsest_core.base.cancel import CancelToken
 from palimpsest_core.formats.catalog import CatalogEntry, HeaderCache, build_catalog
-from palimpsest_core.formats.reader import HeaderPeek
 from palimpsest_core.model.config import Config
 from palimpsest_core.model.finding import FindingCode
 from palimpsest_core.model.session import SessionSummary
@@ -17,27 +16,6 @@ from palimpsest_core.search.provider import LogIndex
 from palimpsest_core.storage.layout import LogFile
 
 _RIVALRY = frozenset({FindingCode.GENERATION_DIVERGENCE, FindingCode.DUPLICATE_ID, FindingCode.TWIN_ENCODING})
-
-
-class KnownHeaders(HeaderCache):
-    """Headers and ends of logs that were read already, so that the catalog need not read them again."""
-
-    def __init__(self, peeks: Mapping[str, HeaderPeek], last_times: Mapping[str, int | None]) -> None:
-        super().__init__()
-        self._peeks = peeks
-        self._last_times = last_times
-
-    def header(self, file: LogFile, config: Config) -> HeaderPeek:
-        """The header of a log."""
-        peek = self._peeks.get(file.path)
-        return peek if peek is not None else super().header(file, config)
-
-    def last_time(self, file: LogFile, config: Config, cancel: CancelToken | None) -> int:
-        """The time of the last readable event, -1 without one."""
-        if file.path in self._last_times:
-            known = self._last_times[file.path]
-            return -1 if known is None else known
-        return super().last_time(file, config, cancel)
 
 
 def settle_answers(
@@ -53,8 +31,13 @@ def settle_answers(
     `numbers` gives the index's number of each path.
     """
     summaries = {file.path: index.summary_of(numbers[file.path]) for file in files}
-    ends = {path: summary.last_time for path, summary in summaries.items() if summary is not None}
-    catalog = build_catalog(root, files, [], config, cancel, KnownHeaders({}, ends))
+    cache = HeaderCache()
+    if len(files) > 1:
+        for file in files:
+            summary = summaries[file.path]
+            if summary is not None:
+                cache.learn(file, cache.header(file, config), summary.last_time)
+    catalog = build_catalog(root, files, [], config, cancel, cache)
     for entry in catalog.sessions:
         _settle(index, entry, summaries, numbers)
 

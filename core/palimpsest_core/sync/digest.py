@@ -7,6 +7,7 @@ envelope, and what an open turn lacks from the rows of the last turn, which are 
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 import msgspec
@@ -14,7 +15,7 @@ import msgspec
 from palimpsest_core.formats.reader import LogReader, ReadState, StoredRow
 from palimpsest_core.formats.rows import NOTHING, payload
 from palimpsest_core.log import repair
-from palimpsest_core.log.fasttext import fast_text
+from palimpsest_core.log.fasttext import fast_reader
 from palimpsest_core.log.lineage import CutFinder
 from palimpsest_core.log.repair import RepairScan
 from palimpsest_core.log.surface import FoldStep, SurfaceFold, surface_types
@@ -57,6 +58,17 @@ class _Answer(msgspec.Struct):
 _answer = msgspec.json.Decoder(_Answer).decode
 
 
+class _Way(NamedTuple):
+    """How the rows of one event type are taken: built as events; passed by, being `empty`; or by their payload."""
+
+    built: bool
+    empty: bool
+    prompt: bool
+    turn: bool
+    surface: bool
+    read: Callable[[bytes | msgspec.Raw], str | None]
+
+
 class Changes(NamedTuple):
     """What to write, in this order: seqs whose document is gone or told anew, documents by ascending seq, and the seqs
     of events that are shadowed now."""
@@ -75,7 +87,7 @@ class _Saved(msgspec.Struct):
     first_prompt: str | None
     model: str
     marker: int | None
-    times: tuple[int, int] | None
+    times: tuple[int | float, int | float] | None
     loose: bytes | None
 
 
@@ -88,7 +100,7 @@ class LogDigest:
         self.fold = SurfaceFold(header.version)
         self.titles = TitleFold()
         self.cut = CutFinder(header)
-        self.times: tuple[int, int] | None = None
+        self.times: tuple[int | float, int | float] | None = None
         self.pending_chars = 0
         self.beyond = 0
         self.next_seq = 0
@@ -98,6 +110,7 @@ class LogDigest:
         self._turn: list[tuple[str, int, int, bytes]] = []
         self._turn_bytes = 0
         self._surface_types = surface_types(header.version)
+        self._ways: dict[str, _Way] = {}
         self._loose = LoosePlaces(registry) if registry.loose is not None else None
         self._fresh: list[IndexDocument] = []
         self._shadowed: list[int] = []
@@ -106,41 +119,61 @@ class LogDigest:
 
     def push(self, reader: LogReader, row: StoredRow) -> None:
         """Take the next row of `reader`."""
-        if row.withheld:
-            return
-        self.next_seq = row.seq + row.count
-        if row.packed is not None:
-            if self._loose is not None:
-                self._loose.push_packed(reader, row)
-            return
-        kind, envelope = row.type, row.envelope
-        if envelope is None or row.fault or envelope.data is NOTHING or kind in _BUILT:
-            self._build(reader, row)
-            return
-        if not self.registry.has_text(kind) and kind not in repair.READS and kind not in self._surface_types:
-            if self._loose is not None and not self._loose.push_row(row):
+        self.push_all(reader, (row,))
+
+    def push_all(self, reader: LogReader, rows: Iterable[StoredRow]) -> None:
+        """Take the next rows of `reader`."""
+        ways, loose, fold = self._ways, self._loose, self.fold
+        for row in rows:
+            if row.withheld:
+                continue
+            kind, seq, envelope = row.type, row.seq, row.envelope
+            self.next_seq = seq + row.count
+            if row.packed is not None:
+                if loose is not None:
+                    loose.push_packed(reader, row)
+                continue
+            way = ways.get(kind) or self._way(kind)
+            if way.built or envelope is None or row.fault or envelope.data is NOTHING:
                 self._build(reader, row)
-            return
-        raw = bytes(envelope.data)
-        if kind in _PROMPTS and self.titles.first_prompt is None:
-            self._build(reader, row)
-            return
-        text = fast_text(kind, raw, self.registry)
-        if text is None or (self._loose is not None and not self._loose.push_raw(row, raw, envelope.sourceEventSeqs)):
-            self._build(reader, row)
-            return
-        if kind in repair.READS:
-            self._note_turn(kind, row.seq, row.time, raw)
-        surface = _LOG_ONLY
-        if kind in self._surface_types:
-            if bytes(envelope.surfaceOp) == _APPEND:
-                step = self.fold.push_op(kind, row.seq, "append")
-            else:
-                step = self._marked(reader, row)
-            surface = step.surface.value
-            self._shadowed += step.replaced
-        if text:
-            self._add(row.seq, kind, row.time, surface, text, row.offset, row.length)
+                continue
+            if way.empty:
+                if loose is not None and not loose.push_row(row):
+                    self._build(reader, row)
+                continue
+            if way.prompt and self.titles.first_prompt is None:
+                self._build(reader, row)
+                continue
+            text = way.read(envelope.data)
+            if text is None or (loose is not None and not loose.push_raw(row, envelope)):
+                self._build(reader, row)
+                continue
+            if way.turn:
+                self._note_turn(kind, seq, row.time, bytes(envelope.data))
+            surface = _LOG_ONLY
+            if way.surface:
+                if bytes(envelope.surfaceOp) == _APPEND:
+                    step = fold.push_op(kind, seq, "append")
+                else:
+                    step = self._marked(reader, row)
+                surface = step.surface.value
+                if step.replaced:
+                    self._shadowed += step.replaced
+            if text:
+                self._add(IndexDocument(seq, kind, row.time, surface, text, row.offset, row.length))
+
+    def _way(self, kind: str) -> _Way:
+        """How rows of a type are taken; found once for each."""
+        has_text, turn, surface = self.registry.has_text(kind), kind in repair.READS, kind in self._surface_types
+        way = self._ways[kind] = _Way(
+            kind in _BUILT,
+            not (has_text or turn or surface),
+            kind in _PROMPTS,
+            turn,
+            surface,
+            fast_reader(kind, self.registry),
+        )
+        return way
 
     def _marked(self, reader: LogReader, row: StoredRow) -> FoldStep:
         """The step of the rare event that does not simply append."""
@@ -163,16 +196,15 @@ class LogDigest:
                 self._model = _model_of(event) or self._model
             text = semantic_text(event, self.registry)
             if text:
-                self._add(event.seq, event.type, event.time, step.surface.value, text, row.offset, row.length)
+                surface = step.surface.value
+                self._add(IndexDocument(event.seq, event.type, event.time, surface, text, row.offset, row.length))
 
-    def _add(self, seq: int, kind: str, time: int, surface: str, text: str, start: int, length: int) -> None:
-        if seq > LAST_SEQ:
+    def _add(self, document: IndexDocument) -> None:
+        if document.seq > LAST_SEQ:
             self.beyond += 1
             return
-        self._fresh.append(IndexDocument(seq, kind, time, surface, text, start, length))
-        self.pending_chars += len(text)
-        first, last = self.times or (time, time)
-        self.times = (min(first, time), max(last, time))
+        self._fresh.append(document)
+        self.pending_chars += len(document.text)
 
     # -- the open turn ---------------------------------------------------------------------------------------------
 
@@ -235,10 +267,14 @@ class LogDigest:
         if self._loose is not None:
             dropped, loose = self._loose.take()
             for document in loose:
-                self._add(*document)
+                self._add(document)
             if self._fresh:
                 documents = sorted([*documents, *self._fresh])
                 self._fresh = []
+        if documents:
+            first, last = self.times or (documents[0].time, documents[0].time)
+            times = [document.time for document in documents]
+            self.times = (min(first, *times), max(last, *times))
         shadowed, self._shadowed = self._shadowed, []
         self.pending_chars = 0
         return Changes(dropped, documents, shadowed)

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from palimpsest_core.base.cancel import CancelToken, check
-from palimpsest_core.formats.catalog import build_catalog
+from palimpsest_core.formats.catalog import FLAT, HeaderCache, build_catalog
 from palimpsest_core.formats.generations import is_known
 from palimpsest_core.formats.reader import HeaderPeek, LogChanged, LogReader, ReadState
 from palimpsest_core.log.lineage import lineage_of
@@ -22,11 +22,10 @@ from palimpsest_core.model.session import SessionState, SessionSummary
 from palimpsest_core.query.findings import meaning_findings
 from palimpsest_core.search.documents import IndexDocument, LogEntry
 from palimpsest_core.storage.layout import LogFile, session_id_of_folder
-from palimpsest_core.sync.answers import KnownHeaders
 from palimpsest_core.sync.digest import LAST_SEQ, Changes, LogDigest
 from palimpsest_core.sync.revision import revision_of
 
-PART_CHARS = 8_000_000
+PART_CHARS = 4_000_000
 """Text is handed over in pieces of about this many characters."""
 
 CHECKPOINT_CHARS = 64_000_000
@@ -150,14 +149,16 @@ class _Reading:
         shaken = False
         for rows in reader.batches(cancel):
             check(cancel)
-            for row in rows:
-                if row.provisional and not self._provisional:
-                    # A torn place: what follows may be told anew when the log grows.
-                    self._provisional = True
-                    yield Part(digest.take())
-                    committed = reader.state
-                    self._saved = digest.save(committed)
-                digest.push(reader, row)
+            if not self._provisional and rows[-1].provisional:
+                # A torn place: what follows may be told anew when the log grows.
+                self._provisional = True
+                sound = [row for row in rows if not row.provisional]
+                digest.push_all(reader, sound)
+                yield Part(digest.take())
+                committed = reader.state
+                self._saved = digest.save(committed)
+                rows = rows[len(sound) :]
+            digest.push_all(reader, rows)
             if digest.pending_chars >= PART_CHARS:
                 part, touched = self._part(committed)
                 shaken = shaken or touched
@@ -265,7 +266,9 @@ def _state(header: Header, findings: list[Finding], *, open_turn: bool) -> Sessi
 
 def place_findings(root: str, file: LogFile, peek: HeaderPeek, config: Config) -> list[Finding]:
     """What is odd about a log's header and about the folders it lies in."""
-    catalog = build_catalog(root, [file], [], config, cache=KnownHeaders({file.path: peek}, {}))
+    cache = HeaderCache()
+    cache.learn(file, peek, None)
+    catalog = build_catalog(root, [file], [], config, cache=cache)
     return list(catalog.sessions[0].findings) if catalog.sessions else []
 
 
@@ -288,6 +291,7 @@ def _bare_entry(file: LogFile, findings: list[Finding], reason: str, revision: s
         revision=revision,
         fingerprint="",
         answers=False,
+        listed=file.folder != FLAT,  # a stray file that only looks like a log of the older layout
         summary=SessionSummary(
             id=session_id_of_folder(file.folder),
             path=file.path,

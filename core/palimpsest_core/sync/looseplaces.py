@@ -8,10 +8,11 @@ import msgspec
 
 from palimpsest_core.formats.events import expand_sources
 from palimpsest_core.formats.reader import LogReader, StoredRow
-from palimpsest_core.formats.rows import NOTHING, payload
+from palimpsest_core.formats.rows import NOTHING, Envelope, payload
 from palimpsest_core.log.loose import READS, LooseText
 from palimpsest_core.log.text import Registry
 from palimpsest_core.model.event import UNSET, Event, Surface
+from palimpsest_core.search.documents import IndexDocument
 
 _LOG_ONLY = Surface.LOG_ONLY.value
 _CHUNK = "assistant/chunk"
@@ -69,16 +70,17 @@ class LoosePlaces:
         self._boundary(row.type)
         return True
 
-    def push_raw(self, row: StoredRow, raw: bytes, sources: msgspec.Raw) -> bool:
+    def push_raw(self, row: StoredRow, envelope: Envelope) -> bool:
         """Take a row with text of its own by its payload; False when it has to be built."""
         kind = row.type
         if kind == "user/message":
             try:
-                self._text.claim(_id_of(raw).id)
+                self._text.claim(_id_of(envelope.data).id)
             except (msgspec.DecodeError, UnicodeDecodeError):
                 return False
         elif kind == "assistant/message":
             if self._streaming:
+                sources = envelope.sourceEventSeqs
                 self._text.settle(UNSET if sources is NOTHING else expand_sources(payload(sources)))
                 self._begins = True
         else:
@@ -115,7 +117,7 @@ class LoosePlaces:
             self._streaming = False
             self._open.clear()
 
-    def take(self) -> tuple[list[int], list[tuple[int, str, int, str, str, int, int]]]:
+    def take(self) -> tuple[list[int], list[IndexDocument]]:
         """Seqs whose document is gone or told anew, and the new documents, since the last call."""
         dropped: list[int] = []
         documents = []
@@ -125,7 +127,7 @@ class LoosePlaces:
                 self._shown.discard(seq)
             if text:
                 place = self._places.get(seq, _Place(_CHUNK, 0, -1, 0))
-                documents.append((seq, place.type, place.time, _LOG_ONLY, text, place.start, place.length))
+                documents.append(IndexDocument(seq, place.type, place.time, _LOG_ONLY, text, place.start, place.length))
                 self._shown.add(seq)
         # An attempt without text yet may still get some.
         kept = self._shown | self._open

@@ -6,8 +6,9 @@ bounded; a kill loses at most one step. One bad log never stops the others.
 
 from __future__ import annotations
 
+import contextlib
 import os
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Generator, Iterable
 from typing import NamedTuple
 
 import msgspec
@@ -18,13 +19,20 @@ from palimpsest_core.log.text import Registry, registry_for
 from palimpsest_core.model.config import Config
 from palimpsest_core.search.documents import KnownLog
 from palimpsest_core.search.provider import LogIndex
-from palimpsest_core.storage.layout import LogFile, discover, parse_log_name
+from palimpsest_core.storage.layout import LogFile, parse_log_name
+from palimpsest_core.sync.ahead import ahead
 from palimpsest_core.sync.extract import End, Piece, Unreadable, extract
 from palimpsest_core.sync.ledger import Ledger
 from palimpsest_core.sync.revision import revision_of
+from palimpsest_core.sync.survey import Survey
 
 BULK_BYTES = 32 << 20
 """From so many stored bytes on, postings are merged after the build instead of during it."""
+
+AHEAD_BYTES = 2 << 20
+"""From so many stored bytes on, a thread of its own reads the logs: SQLite leaves the interpreter free meanwhile."""
+
+_PIECES_AHEAD = 4
 
 
 class SyncProgress(NamedTuple):
@@ -98,11 +106,14 @@ class Reconciler:
     """Keeps one index equal to one root. Not thread-safe; the caller holds the election when others may write."""
 
     def __init__(self, index: LogIndex, root: str, config: Config) -> None:
-        self._index = index
+        self.index = index
         self._root = root
         self._config = config
         self._registry: Registry = registry_for(config.extractors)
         self._fingerprint = self._registry.fingerprint()
+        self._survey = Survey(root)
+        self._settled = -1
+        self._logs = 0
 
     def run(
         self,
@@ -116,64 +127,98 @@ class Reconciler:
         Raises `ABORTED` when cancelled (what was committed before stays), `INDEX_FAILED`, and `PERSISTENCE_FAILED` when
         the root itself cannot be read.
         """
-        known = dict(self._index.known_logs())
-        if folders is None:
-            files = self._discover(cancel)
-            logs = len(files)
-        else:
-            files = files_in(folders)
-            inside = set(folders)
-            logs = len(known)
-            known = {path: held for path, held in known.items() if os.path.dirname(path) in inside}
-        plan = make_plan(files, known, self._fingerprint)
-        if not plan.gone and not plan.read:
-            return Refresh(logs=logs)
-        return self._apply(plan, logs, cancel, progress)
+        if folders is not None:
+            return self._run_folders(set(folders), cancel, progress)
+        files = self._look(cancel)
+        if files is None:
+            if self._settled == self.index.generation:
+                return Refresh(logs=self._logs)
+            files = self._survey.files or []
+        known = dict(self.index.known_logs())
+        self._settled, self._logs = -1, len(files)
+        refresh = self._carry_out(make_plan(files, known, self._fingerprint), len(files), cancel, progress)
+        if not refresh.failed:
+            self._settled = self.index.generation
+        return refresh
 
-    def _discover(self, cancel: CancelToken | None) -> list[LogFile]:
+    def _run_folders(
+        self, folders: set[str], cancel: CancelToken | None, progress: Callable[[SyncProgress], None] | None
+    ) -> Refresh:
+        known = self.index.known_logs()
+        held = {path: log for path, log in known.items() if os.path.dirname(path) in folders}
+        return self._carry_out(make_plan(files_in(folders), held, self._fingerprint), len(known), cancel, progress)
+
+    def _look(self, cancel: CancelToken | None) -> list[LogFile] | None:
+        """All logs, or None when the root is as it was at the last look."""
         try:
-            return discover(self._root, cancel).files
+            return self._survey.look(cancel)
         except OSError as error:
             raise SessionQueryError(
                 ErrorCode.PERSISTENCE_FAILED, f"The root {self._root} cannot be read ({error.strerror})."
             ) from error
 
+    def _carry_out(
+        self, plan: Plan, logs: int, cancel: CancelToken | None, progress: Callable[[SyncProgress], None] | None
+    ) -> Refresh:
+        if not plan.gone and not plan.read:
+            return Refresh(logs=logs)
+        return self._apply(plan, logs, cancel, progress)
+
     def _apply(
         self, plan: Plan, logs: int, cancel: CancelToken | None, progress: Callable[[SyncProgress], None] | None
     ) -> Refresh:
-        total_bytes = sum(_bytes_to_read(file, held) for file, held in plan.read)
+        sizes = [_bytes_to_read(file, held) for file, held in plan.read]
+        total_bytes = sum(sizes)
         added: list[str] = []
         changed: list[str] = []
         failed: dict[str, str] = {}
-        done_bytes = 0
+        done, done_bytes = 0, 0
+        known = {file.path: held for file, held in plan.read}
+        pieces = self._pieces(plan, cancel)
+        if total_bytes >= AHEAD_BYTES:
+            pieces = ahead(pieces, _PIECES_AHEAD)
         bulk = total_bytes >= BULK_BYTES
-        ledger = Ledger(self._index, self._root, self._config)
-        with ledger:
+        with Ledger(self.index, self._root, self._config) as ledger, contextlib.closing(pieces):
             if bulk:
                 ledger.bulk(True)
             for path in plan.gone:
                 check(cancel)
                 ledger.forget(path)
-            for done, (file, held) in enumerate(plan.read):
-                for piece in self._pieces(file, held, cancel):
-                    check(cancel)
-                    ledger.write(file, piece)
-                    if isinstance(piece, Unreadable):
-                        failed[file.path] = piece.reason
-                    elif isinstance(piece, End):
-                        (added if held is None or held.session_id is None else changed).append(file.path)
-                done_bytes += _bytes_to_read(file, held)
+            for file, piece in pieces:
+                check(cancel)
+                ledger.write(file, piece)
+                if isinstance(piece, Unreadable):
+                    failed[file.path] = piece.reason
+                elif isinstance(piece, End):
+                    held = known[file.path]
+                    (added if held is None or held.session_id is None else changed).append(file.path)
+                else:
+                    continue
+                done_bytes += sizes[done]
+                done += 1
                 if progress is not None:
-                    progress(SyncProgress(done + 1, len(plan.read), done_bytes, total_bytes, file.path))
+                    progress(SyncProgress(done, len(sizes), done_bytes, total_bytes, file.path))
             if bulk:
                 ledger.bulk(False)
         return Refresh(added, changed, plan.gone, failed, logs, done_bytes)
 
-    def _pieces(self, file: LogFile, held: KnownLog | None, cancel: CancelToken | None) -> Iterator[Piece]:
-        state = None
-        if held is not None and held.fingerprint == self._fingerprint:
-            state = self._index.load_state(held.number) or None
-        return extract(self._root, file, state, config=self._config, registry=self._registry, cancel=cancel)
+    def _pieces(self, plan: Plan, cancel: CancelToken | None) -> Generator[tuple[LogFile, Piece], None, None]:
+        """All pieces of all logs to read. What the index has to say about them is asked for before the first."""
+        states = {
+            file.path: self.index.load_state(held.number)
+            for file, held in plan.read
+            if held is not None and held.fingerprint == self._fingerprint
+        }
+
+        def read() -> Generator[tuple[LogFile, Piece], None, None]:
+            for file, _ in plan.read:
+                state = states.pop(file.path, None) or None
+                for piece in extract(
+                    self._root, file, state, config=self._config, registry=self._registry, cancel=cancel
+                ):
+                    yield file, piece
+
+        return read()
 
 
 def _bytes_to_read(file: LogFile, held: KnownLog | None) -> int:

@@ -9,10 +9,10 @@ from __future__ import annotations
 import hashlib
 import os
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import platformdirs
 
@@ -25,6 +25,7 @@ from palimpsest_core.model.jsonable import Record
 from palimpsest_core.model.search import EventPage, SessionPage
 from palimpsest_core.query.corpus import Corpus
 from palimpsest_core.query.durable import DurableSource
+from palimpsest_core.search.fts5.database import IndexDamaged
 from palimpsest_core.search.fts5.provider import Fts5Provider
 from palimpsest_core.search.fts5.searcher import Options
 from palimpsest_core.search.request import ABSENT, event_search, session_search
@@ -33,6 +34,7 @@ from palimpsest_core.sync.logtext import text_from_log
 from palimpsest_core.sync.mirror import LiveMirror, StoredMirror
 from palimpsest_core.sync.reconcile import Reconciler, Refresh, SyncProgress
 
+_T = TypeVar("_T")
 _LOOK_SECONDS = 0.05
 _MEMORY = ":memory:"
 
@@ -81,6 +83,8 @@ class SearchService:
         self._provider: Fts5Provider | None = None
         self._stored: StoredMirror | None = None
         self._live: LiveMirror | None = None
+        self._reconciler: Reconciler | None = None
+        self._notices: list[str] = []
         if config.open_at == "startup":
             self.provider()
 
@@ -91,6 +95,7 @@ class SearchService:
         with self._opening:
             if self._provider is not None and not (self._provider.status().available and not self._provider.superseded):
                 # It was damaged and set aside, or removed: a new one is filled from the logs.
+                self._notices += self._provider.notices
                 self._provider.close()
                 self._provider = None
             if self._provider is None:
@@ -124,10 +129,7 @@ class SearchService:
         self._refuse_disabled()
         request = session_search(query, session_filters, event_filters, limit, _given(cursor), config=self._config)
         check(cancel)
-        provider = self.provider()
-        if fresh:
-            self.observe(cancel)
-        return provider.search_sessions(request, cancel)
+        return self._ask(lambda provider: provider.search_sessions(request, cancel), fresh, cursor, cancel)
 
     def search_events(
         self,
@@ -144,10 +146,24 @@ class SearchService:
         self._refuse_disabled()
         request = event_search(session_id, query, filters, limit, _given(cursor), config=self._config)
         check(cancel)
+        return self._ask(lambda provider: provider.search_events(request, cancel), fresh, cursor, cancel)
+
+    def _ask(self, search: Callable[[Fts5Provider], _T], fresh: bool, cursor: Any, cancel: CancelToken | None) -> _T:
+        """Search; an index that proves to be damaged meanwhile is filled anew first, so that no answer is short."""
         provider = self.provider()
-        if fresh:
-            self.observe(cancel)
-        return provider.search_events(request, cancel)
+        try:
+            if fresh:
+                self.observe(cancel)
+                provider = self.provider()
+            return search(provider)
+        except IndexDamaged:
+            provider = self.provider()
+            if self.observe(cancel).elsewhere:
+                raise  # another process fills it; what is there by now is only a part
+            if cursor is not None:
+                message = "The index was damaged and has been rebuilt: the pages start anew."
+                raise SessionQueryError(ErrorCode.STALE_CURSOR, message) from None
+            return search(provider)
 
     def _refuse_disabled(self) -> None:
         if self._config.open_at == "never":
@@ -157,10 +173,24 @@ class SearchService:
         """The open index, None where search is switched off."""
         return None if self._config.open_at == "never" else self.provider()
 
-    def observe(self, cancel: CancelToken | None = None) -> None:
-        """Make the index equal to the corpus as it is now. Raises what the sources refuse."""
+    def look_up(self, work: Callable[[Fts5Provider | None], _T]) -> _T:
+        """Do something with the index as it is (None where search is switched off).
+
+        When it proves to be damaged, it is done with the empty one that takes its place.
+        """
+        try:
+            return work(self.index())
+        except IndexDamaged:
+            return work(self.index())
+
+    def observe(self, cancel: CancelToken | None = None) -> Refresh:
+        """Make the index equal to the corpus as it is now. Raises what the sources refuse.
+
+        `elsewhere`: another process does that for the stored sessions.
+        """
         provider = self.provider()
         strict = self._config.mode == "strict"
+        done = Refresh()
         with self._one_at_a_time(cancel):
             live = self._corpus.live.sessions() if self._corpus.live is not None else []
             if strict or live:
@@ -171,11 +201,12 @@ class SearchService:
                 if strict:
                     stored = self._mirror(self._corpus.durable, live, cancel)
                 else:
-                    self._reconcile(cancel, None)
+                    done = self._reconcile(cancel, None)
                     if live:
                         stored = frozenset(entry.session_id for entry in provider.persisted_inventory())
             assert self._live is not None
             self._live.sync(live, stored, cancel)
+        return done
 
     def _mirror(self, durable: DurableSource, live: list[LiveSession], cancel: CancelToken | None) -> frozenset[str]:
         assert self._stored is not None
@@ -196,7 +227,10 @@ class SearchService:
         if self._corpus.durable is None:
             return Refresh()
         with self._one_at_a_time(cancel):
-            return self._reconcile(cancel, progress)
+            try:
+                return self._reconcile(cancel, progress)
+            except IndexDamaged:
+                return self._reconcile(cancel, progress)
 
     def _reconcile(self, cancel: CancelToken | None, progress: ProgressSink | None) -> Refresh:
         def tell(step: SyncProgress) -> None:
@@ -207,20 +241,22 @@ class SearchService:
         if lock is not None and not lock.acquire():
             return Refresh(elsewhere=True)
         try:
-            return Reconciler(self.provider(), self._root, self._config).run(cancel, tell)
+            provider = self.provider()
+            if self._reconciler is None or self._reconciler.index is not provider:
+                self._reconciler = Reconciler(provider, self._root, self._config)
+            return self._reconciler.run(cancel, tell)
         finally:
             if lock is not None:
                 lock.release()
 
     def rebuild(self) -> None:
         """Forget everything in the index, so that the next refresh reads every log again."""
-        provider = self.provider()
-        with self._one_at_a_time(None), provider.batch():
-            for held in list(provider.known_logs().values()):
-                provider.remove_log(held.number)
+        with self._one_at_a_time(None):
+            self.look_up(_empty)
 
     def status(self) -> IndexStatus:
         """Where the index is and how it is."""
+        logs = self.look_up(lambda index: len(index.known_logs()) if index is not None else 0)
         provider = self.index()
         if provider is None:
             return IndexStatus(path=self._index, open=False, bytes=0, logs=0, notices=[])
@@ -229,9 +265,14 @@ class SearchService:
             path=self._index,
             open=True,
             bytes=size,
-            logs=len(provider.known_logs()),
-            notices=list(provider.notices),
+            logs=logs,
+            notices=self.notices(),
         )
+
+    def notices(self) -> list[str]:
+        """What was done to the index since this was made, in sentences for people; opens nothing."""
+        with self._opening:
+            return [*self._notices, *(self._provider.notices if self._provider is not None else ())]
 
     @contextmanager
     def _one_at_a_time(self, cancel: CancelToken | None) -> Iterator[None]:
@@ -254,6 +295,13 @@ class SearchService:
             if self._provider is not None:
                 self._provider.close()
                 self._provider = None
+
+
+def _empty(index: Fts5Provider | None) -> None:
+    if index is not None:
+        with index.batch():
+            for held in list(index.known_logs().values()):
+                index.remove_log(held.number)
 
 
 def _given(cursor: Any) -> Any:

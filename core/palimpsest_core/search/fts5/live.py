@@ -40,7 +40,7 @@ class LiveTables:
         number, self._next = self._next, self._next + 1
         columns = log_columns(_entry(record, fingerprint), self.changes)
         self._db.execute(f"insert into temp.live_log{_INSERT}", (number, *columns))
-        self._documents.add(number, documents)
+        self._add(number, documents)
         self._numbers[well_formed(record.header.id)] = number
 
     def append(
@@ -57,9 +57,17 @@ class LiveTables:
             "update temp.live_log set persisted=?, revision=?, changed=? where n=?",
             (record.persisted, fingerprint, self.changes, number),
         )
-        self._documents.add(number, documents)
+        self._add(number, documents)
         for surface in set(remarked.values()):
             self._documents.mark(number, [seq for seq, mark in remarked.items() if mark == surface], surface)
+
+    def _add(self, number: int, documents: Iterable[IndexDocument]) -> None:
+        try:
+            self._documents.add(number, documents)
+            self._documents.flush()
+        except BaseException:
+            self._documents.rolled_back()
+            raise
 
     def remove(self, session_id: str) -> None:
         """Forget a live session; an unknown one does no harm."""

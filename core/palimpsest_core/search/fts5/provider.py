@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
 import apsw
+import msgspec
 
 from palimpsest_core.base.cancel import CancelToken, check
 from palimpsest_core.base.errors import SessionQueryError, aborted
@@ -192,6 +193,11 @@ class Fts5Provider:
         with self._lock, self._errors(), self._store.batch():
             yield
 
+    @property
+    def generation(self) -> int:
+        """Counts the changes of the stored side, by whatever process."""
+        return self._read(None, lambda: self._store.generation)
+
     def known_logs(self) -> Mapping[str, KnownLog]:
         """Every log file held, by path."""
         return self._read(None, self._store.known_logs)
@@ -275,6 +281,10 @@ class Fts5Provider:
                 try:
                     with self._savepoint(), self._interruptible(cancel):
                         return work()
+                except (UnicodeDecodeError, msgspec.DecodeError) as error:
+                    # A row holds what nobody wrote there, in a file that keeps no checksums.
+                    self._give_up()
+                    raise IndexDamaged(self.path) from error
                 except apsw.InterruptError as error:
                     if cancel is not None and cancel.is_set():
                         raise aborted() from error
@@ -322,6 +332,9 @@ class Fts5Provider:
         except apsw.BusyError as error:
             raise index_failed("Another process is writing to the index and did not finish in time.") from error
         except (apsw.Error, OverflowError) as error:
+            if "fts5" in str(error) and "format" in str(error):  # its tables do not fit together: a plain SQL error
+                self._give_up()
+                raise IndexDamaged(self.path) from error
             raise index_failed(f"The index could not be used ({error}).") from error
 
     def _give_up(self) -> None:
@@ -330,7 +343,7 @@ class Fts5Provider:
             self.close()
         if self.path != MEMORY:
             with contextlib.suppress(SessionQueryError):
-                set_aside(self.path)
+                self.notices.append(set_aside(self.path))
 
     @property
     def superseded(self) -> bool:

@@ -131,6 +131,7 @@ def create_live_tables(db: apsw.Connection) -> None:
     for statement in _LIVE:
         db.execute(statement)
     db.execute(_fts("temp.live_fts", has_contentless_delete(db)))
+    db.execute("create temp table batch(k integer primary key, id integer not null)")
     db.execute("create temp table folded(n integer primary key, skip integer not null)")
     db.execute("create virtual table temp.vocabulary using fts5vocab(main, fts, 'row')")
 

@@ -61,10 +61,11 @@ class Store:
             with immediate(self._db):
                 self._writing, self._touched = self.generation + 1, False
                 yield
+                self.documents.flush()
                 if self._touched:
                     self.put_setting("generation", self._writing)
         except BaseException:
-            self.documents.forget_kinds()
+            self.documents.rolled_back()
             raise
         finally:
             self._writing = 0

@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 import apsw
 
 from palimpsest_core.base.jstext import well_formed
 from palimpsest_core.search.documents import IndexDocument
-from palimpsest_core.search.fts5.schema import POSITION_BITS, POSITION_MASK, SURFACE_CODES
-from palimpsest_core.search.indextext import indexed_text, safe_text
+from palimpsest_core.search.fts5.schema import POSITION_BITS, POSITION_MASK, SURFACE_CODES, has_carray
+from palimpsest_core.search.indextext import UNICODE61_CJK, safe_text, spaced
 
 _INT64 = 1 << 63
 
 
+FLUSH_CHARS = 4_000_000
+"""Documents are gathered until they hold about so much text: one statement then writes them all, and while it runs the
+interpreter is free for other threads."""
+
+
 class DocumentTables:
-    """Writes documents. Every call belongs inside a transaction; `n` is a log's number.
+    """Writes documents. Every call belongs inside a transaction; `n` is a log's number. `flush` before it ends.
 
     Feed logs in ascending order of `n` and documents in ascending order of `seq`: a lower rowid makes FTS5 write out
     what it has gathered.
@@ -26,35 +33,73 @@ class DocumentTables:
         self._db = db
         self._tokenizer = tokenizer
         self._store_text = store_text
+        self._carray = has_carray(db)
         self._fts = f"{prefix}fts"
         self._doc, self._body, self._place = (f"{schema}.{prefix}{name}" for name in ("doc", "body", "place"))
         self._kind_table = f"{schema}.{prefix}kind"
         self._kinds: dict[str, int] = {}
+        self._ids = array("q")
+        self._rows: list[tuple[Any, ...]] = []
+        self._texts: list[str] = []
+        self._places: list[tuple[int, int, int]] = []
+        self._chars = 0
 
     def add(self, n: int, documents: Iterable[IndexDocument]) -> int:
         """Insert documents of log `n`; returns how many there were. Their seqs must be below 2**24 and new."""
-        base = n << POSITION_BITS
-        docs, texts, places = [], [], []
+        base, before = n << POSITION_BITS, len(self._ids)
+        ids, rows, texts, kinds, chars = self._ids, self._rows, self._texts, self._kinds, 0
         for seq, kind, time, surface, text, start, length in documents:
             rowid = base | seq
             safe = safe_text(text)
-            docs.append((rowid, self._kind(kind), sql_number(time), SURFACE_CODES[surface], len(safe)))
-            texts.append((rowid, safe))
-            places.append((rowid, start, length))
-        if not docs:
-            return 0
-        many = self._db.executemany
-        many(f"insert into {self._doc} values(?,?,?,?,?)", docs)
+            size = len(safe)
+            number = kinds.get(kind) or self._kind(kind)
+            if not isinstance(time, int) or not -_INT64 <= time < _INT64:
+                time = sql_number(time)
+            ids.append(rowid)
+            rows.append((rowid, number, time, SURFACE_CODES[surface], size))
+            texts.append(safe)
+            chars += size
+            if not self._store_text:
+                self._places.append((rowid, start, length))
+        count = len(ids) - before
+        self._chars += chars
+        if self._chars >= FLUSH_CHARS:
+            self.flush()
+        return count
+
+    def flush(self) -> None:
+        """Write what was gathered."""
+        if not self._ids:
+            return
+        self._db.executemany(f"insert into {self._doc} values(?,?,?,?,?)", self._rows)
         if self._store_text:
-            many(f"insert into {self._body} values(?,?)", texts)
+            self._insert(f"{self._body}(id, text)", self._texts)
         else:
-            many(f"insert into {self._place} values(?,?,?)", places)
-        indexed = [(rowid, indexed_text(text, self._tokenizer)) for rowid, text in texts]
-        many(f"insert into {self._fts}(rowid,text) values(?,?)", indexed)
-        return len(docs)
+            self._db.executemany(f"insert into {self._place} values(?,?,?)", self._places)
+        plain = self._tokenizer != UNICODE61_CJK
+        self._insert(f"{self._fts}(rowid, text)", self._texts if plain else [spaced(text) for text in self._texts])
+        self.forget()
+
+    def _insert(self, target: str, texts: list[str]) -> None:
+        """Insert (rowid, text) rows."""
+        if not self._carray:
+            self._db.executemany(f"insert into {target} values(?,?)", zip(self._ids, texts))
+            return
+        self._db.execute("delete from temp.batch")
+        self._db.execute("insert into temp.batch select rowid, value from carray(?)", (apsw.carray(self._ids),))
+        self._db.execute(
+            f"insert into {target} select b.id, t.value from carray(?) t cross join temp.batch b on b.k = t.rowid",
+            (apsw.carray(tuple(texts)),),
+        )
+
+    def forget(self) -> None:
+        """Drop what was gathered and not written."""
+        # New ones: a statement that still holds the old array must not see it change.
+        self._ids, self._rows, self._texts, self._places, self._chars = array("q"), [], [], [], 0
 
     def drop(self, n: int, from_seq: int = 0) -> None:
         """Remove the documents of log `n` from event `from_seq` on."""
+        self.flush()
         first, last = n << POSITION_BITS | from_seq, n << POSITION_BITS | POSITION_MASK
         # The postings go one by one, and only those that exist: FTS5 looks up each deleted row by its number.
         rows = self._db.execute(f"select id from {self._doc} where id between ? and ?", (first, last)).fetchall()
@@ -65,6 +110,7 @@ class DocumentTables:
 
     def drop_each(self, n: int, seqs: Iterable[int]) -> None:
         """Remove single documents; seqs without a document do no harm."""
+        self.flush()
         rows = [(n << POSITION_BITS | seq,) for seq in seqs]
         exists = f"select 1 from {self._doc} where id=?"
         rows = [row for row in rows if self._db.execute(exists, row).fetchone()]
@@ -75,6 +121,7 @@ class DocumentTables:
 
     def mark(self, n: int, seqs: Sequence[int], surface: str) -> None:
         """Give the documents of these events this surface; seqs without a document do no harm."""
+        self.flush()
         base, code = n << POSITION_BITS, SURFACE_CODES[surface]
         self._db.executemany(f"update {self._doc} set surface=? where id=?", [(code, base | seq) for seq in seqs])
 
@@ -88,8 +135,9 @@ class DocumentTables:
             known = self._kinds[name] = int(row[0])
         return known
 
-    def forget_kinds(self) -> None:
-        """After a rollback: the numbers of event types may be gone."""
+    def rolled_back(self) -> None:
+        """The transaction came to nothing: what was gathered is void, and numbers of event types may be gone."""
+        self.forget()
         self._kinds.clear()
 
 

@@ -1,0 +1,98 @@
+"""Looking over a root again: every kind of change is seen, and an unchanged root is recognised as such."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from logmaking import frames, header, prompt, write
+
+from palimpsest_core.sync import survey
+from palimpsest_core.sync.ahead import ahead
+from palimpsest_core.sync.survey import Survey
+
+
+@pytest.fixture
+def settled(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As if every folder had been left alone for long; then times must differ, so a clock tick goes by first."""
+    monkeypatch.setattr(survey, "SETTLED_SECONDS", -3600.0)
+
+
+def log(root: Path, name: str, cwd: str = "/srv/a", version: int = 0) -> str:
+    rows = [header(version, name, cwd=cwd), prompt(0, "x")]
+    return write(root, frames(rows), version=version, session_id=name, cwd=cwd).path
+
+
+def append(path: str) -> None:
+    with open(path, "ab") as file:
+        file.write(b"x")
+
+
+CHANGES: dict[str, Callable[[Path, str], object]] = {
+    "an append": lambda root, path: append(path),
+    "a touch": lambda root, path: os.utime(path, (5, 5)),
+    "a removed log": lambda root, path: os.unlink(path),
+    "a new session": lambda root, path: log(root, "new"),
+    "a new project": lambda root, path: log(root, "new", "/srv/other"),
+    "a new generation": lambda root, path: log(root, "a", version=2),
+    "a replaced log": lambda root, path: (Path(path + ".new").write_bytes(b"y"), os.rename(path + ".new", path)),
+    "a renamed session folder": lambda root, path: os.rename(os.path.dirname(path), os.path.dirname(path) + "-b"),
+    "a renamed project": lambda root, path: os.rename(Path(path).parents[1], str(Path(path).parents[1]) + "-b"),
+    "a flat log": lambda root, path: Path(path).parents[1].joinpath("x.jsonl").touch(),
+    "a removed root": lambda root, path: root.rename(root.with_name("gone")),
+}
+
+
+@pytest.mark.usefixtures("settled")
+@pytest.mark.parametrize("change", CHANGES)
+def test_a_change_is_seen(tmp_path: Path, change: str) -> None:
+    root = tmp_path / "root"
+    path = log(root, "a")
+    log(root, "b", "/srv/b")
+    looking = Survey(str(root))
+    assert len(looking.look() or ()) == 2
+    assert looking.look() is None
+    time.sleep(0.02)
+    CHANGES[change](root, path)
+    assert looking.look() is not None
+
+
+def test_a_root_that_changed_lately_is_walked_each_time(tmp_path: Path) -> None:
+    log(tmp_path, "a")
+    looking = Survey(str(tmp_path))
+    for _ in range(3):
+        assert len(looking.look() or ()) == 1
+
+
+def test_a_missing_root_is_empty_and_seen_when_it_comes(tmp_path: Path) -> None:
+    looking = Survey(str(tmp_path / "later"))
+    assert looking.look() == []
+    log(tmp_path / "later", "a")
+    assert len(looking.look() or ()) == 1
+
+
+def count_up(most: int, made: list[int], *, fail: bool = False) -> Iterator[int]:
+    for number in range(most):
+        made.append(number)
+        yield number
+    if fail:
+        raise KeyError("made")
+
+
+def test_items_made_ahead_come_in_order_and_errors_after_what_preceded_them() -> None:
+    assert list(ahead(count_up(50, []), 3)) == list(range(50))
+    seen: list[int] = []
+    with pytest.raises(KeyError):
+        seen.extend(ahead(count_up(50, [], fail=True), 3))
+    assert seen == list(range(50))
+
+
+def test_a_consumer_that_stops_stops_the_producer() -> None:
+    made: list[int] = []
+    running = ahead(count_up(1_000_000, made), 2)
+    assert next(running) == 0
+    running.close()
+    assert len(made) < 100

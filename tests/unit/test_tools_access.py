@@ -16,7 +16,15 @@ from palimpsest_core.model.config import Config
 from palimpsest_core.model.event import EventRecord, EventTrace, EventWindow, Surface
 from palimpsest_core.model.header import Header
 from palimpsest_core.model.search import EventHit, EventPage, SessionHit, SessionPage
-from palimpsest_core.model.session import LineageNode, SessionRecord, SessionTrace, Title, TitleSnapshot
+from palimpsest_core.model.session import (
+    LineageNode,
+    SessionRecord,
+    SessionState,
+    SessionSummary,
+    SessionTrace,
+    Title,
+    TitleSnapshot,
+)
 from palimpsest_core.tools import Caller, Toolbox, ToolConfig, ToolError, ToolErrorCode
 
 HERE, THERE = "/home/mo/parser", "/home/mo/parser/"
@@ -56,6 +64,7 @@ class Everything:
     def __init__(self, changed: dict[str, Header] | None = None, before_read: Callable[[], None] | None = None) -> None:
         self.changed = changed or {}
         self.before_read = before_read or (lambda: None)
+        self.indexed: list[str] = []
         self.asked: list[tuple[Any, ...]] = []
         self.pages: list[SessionPage] = []
 
@@ -69,6 +78,14 @@ class Everything:
     def filter_sessions(self, filters: Any, cancel: Any = None) -> list[SessionRecord]:
         (clause,) = filters
         return [SessionRecord(HEADERS[n], live=False, persisted=True) for n in clause["values"] if n in HEADERS]
+
+    def sessions(self, cancel: Any = None) -> list[SessionSummary]:
+        return [self.row(name) for name in self.indexed]
+
+    def row(self, name: str) -> SessionSummary:
+        return SessionSummary(
+            id=name, path="", state=SessionState.COMPLETE, header=self.read(name), title="Known", indexed=True
+        )
 
     def header_of(self, session_id: str, cancel: Any = None) -> Header:
         return HEADERS[session_id]
@@ -374,6 +391,17 @@ def test_unknown_arguments_such_as_a_limit_are_ignored_and_whole_floats_are_inte
 def test_text_of_a_log_cannot_forge_a_line_of_an_answer() -> None:
     text = box(Everything()).call("session_trace", {"session_id": "child"})
     assert "title: A title" in text
+
+
+def test_titles_the_index_knows_are_not_read_again_and_their_headers_are_checked_all_the_same() -> None:
+    engine = Everything()
+    engine.indexed = ["me", "child"]
+    text = box(engine).call("session_trace", {"session_id": "me"})
+    assert text.count("title: Known") == 2
+    assert text.count("title: A title") == 1
+    changed = Everything(changed={"child": header("child", THERE)})
+    changed.indexed = ["child"]
+    assert refusal(box(changed), "session_search", {"query": "x"}).code is ToolErrorCode.UNAUTHORIZED
 
 
 def test_the_tools_are_plain_functions_too() -> None:

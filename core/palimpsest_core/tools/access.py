@@ -12,7 +12,7 @@ from palimpsest_core.model.config import Config
 from palimpsest_core.model.event import EventRecord, EventTrace, EventWindow
 from palimpsest_core.model.header import Header
 from palimpsest_core.model.search import EventPage, Filter, SessionPage
-from palimpsest_core.model.session import SessionRecord, SessionTrace, SettledTitle
+from palimpsest_core.model.session import SessionRecord, SessionSummary, SessionTrace, SettledTitle
 from palimpsest_core.tools.errors import unauthorized
 
 
@@ -25,6 +25,9 @@ class QueryEngine(Protocol):
 
     def filter_sessions(self, filters: Any, cancel: CancelToken | None = None) -> list[SessionRecord]:
         """Session records that pass the filters."""
+
+    def sessions(self, cancel: CancelToken | None = None) -> list[SessionSummary]:
+        """A row for every session, from the index where it knows one."""
 
     def header_of(self, session_id: Any, cancel: CancelToken | None = None) -> Header:
         """A session's header; a live session's without a look at the store."""

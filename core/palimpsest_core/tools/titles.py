@@ -27,17 +27,27 @@ class Titles(msgspec.Struct, frozen=True):
 def read_titles(engine: QueryEngine, sight: Sight, ids: Iterable[str], cancel: CancelToken | None) -> Titles:
     """The titles of sessions that may be seen; raises `UNAUTHORIZED` if one has become another since.
 
-    Only cancelling fails as a whole: what the engine cannot read is named by its code.
+    A tolerant engine's index knows most of them; the other logs are read. Only cancelling fails as a whole: what the
+    engine cannot read is named by its code.
     """
     titles: dict[str, str] = {}
     problems: dict[str, str] = {}
-    wanted = list(dict.fromkeys(ids))
+    wanted = dict.fromkeys(ids)
+    if not wanted:
+        return Titles(titles, problems)
     try:
-        results = engine.read_title_snapshots(wanted, cancel) if wanted else []
+        if engine.config.mode != "strict":
+            for row in engine.sessions(cancel):
+                if row.id in wanted and row.indexed and not row.live and row.header is not None:
+                    sight.require(row.header)
+                    del wanted[row.id]
+                    if row.title is not None:
+                        titles[row.id] = row.title
+        results = engine.read_title_snapshots(list(wanted), cancel) if wanted else []
     except SessionQueryError as error:
         if error.code is ErrorCode.ABORTED:
             raise
-        return Titles({}, dict.fromkeys(wanted, code_shown(error)))
+        return Titles(titles, dict.fromkeys(wanted, code_shown(error)))
     for result in results:
         if result.value is None:
             reason = result.reason

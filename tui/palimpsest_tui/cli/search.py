@@ -126,11 +126,7 @@ def _everywhere(settings: Settings, engine: Engine, asked: Asked, cancel: Cancel
     if settings.json:
         write_json("search", {"query": asked.phrase, "hits": to_json(hits), "more": more})
     else:
-        titles = {
-            result.session_id: result.value.title.title
-            for result in engine.read_title_snapshots([hit.header.id for hit in hits], cancel)
-            if result.value is not None and result.value.title is not None
-        }
+        titles = {row.id: row.title for row in engine.sessions(cancel, fresh=False)}
         write_lines(line for hit in hits for line in _session_lines(hit, titles.get(hit.header.id)))
         _conclude(len(hits), more, "session")
     return Exit.FINE if hits else Exit.NO_MATCH

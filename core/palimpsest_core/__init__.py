@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from palimpsest_core.export.zip import ExportResult
     from palimpsest_core.live.store import LiveSession, SessionStore
     from palimpsest_core.log.gist import LABELS, Gist, gist
+    from palimpsest_core.log.links import SessionLink, session_links
     from palimpsest_core.log.messages import (
         Attachment,
         ToolCall,
@@ -59,6 +60,7 @@ if TYPE_CHECKING:
     )
     from palimpsest_core.model.finding import Finding, FindingCode
     from palimpsest_core.model.header import Header
+    from palimpsest_core.model.health import Ailment, LogHealth, Remedy, RowCounts, ailment_of
     from palimpsest_core.model.jsonable import to_json
     from palimpsest_core.model.search import (
         EventHit,
@@ -100,6 +102,7 @@ if TYPE_CHECKING:
     from palimpsest_core.writer.store import JsonlStore
 
 _HOMES: dict[str, str] = {
+    "Ailment": "palimpsest_core.model.health",
     "Attachment": "palimpsest_core.log.messages",
     "BOUNDARY": "palimpsest_core.query.table",
     "CancelToken": "palimpsest_core.base.cancel",
@@ -133,6 +136,7 @@ _HOMES: dict[str, str] = {
     "LineageNode": "palimpsest_core.model.session",
     "LiveSession": "palimpsest_core.live.store",
     "LogFile": "palimpsest_core.storage.layout",
+    "LogHealth": "palimpsest_core.model.health",
     "Mark": "palimpsest_core.query.table",
     "Matcher": "palimpsest_core.search.matching",
     "MissingImage": "palimpsest_core.export.plan",
@@ -145,10 +149,13 @@ _HOMES: dict[str, str] = {
     "Refresh": "palimpsest_core.sync.reconcile",
     "Refusal": "palimpsest_core.writer.errors",
     "Registry": "palimpsest_core.log.text",
+    "Remedy": "palimpsest_core.model.health",
     "Rescue": "palimpsest_core.writer.rescue",
     "Row": "palimpsest_core.query.table",
+    "RowCounts": "palimpsest_core.model.health",
     "SURFACE_OF": "palimpsest_core.query.table",
     "SessionHit": "palimpsest_core.model.search",
+    "SessionLink": "palimpsest_core.log.links",
     "SessionLog": "palimpsest_core.model.session",
     "SessionPage": "palimpsest_core.model.search",
     "SessionQueryError": "palimpsest_core.base.errors",
@@ -172,6 +179,7 @@ _HOMES: dict[str, str] = {
     "Usage": "palimpsest_core.log.usage",
     "Watcher": "palimpsest_core.sync.watcher",
     "WriteRefused": "palimpsest_core.writer.errors",
+    "ailment_of": "palimpsest_core.model.health",
     "attachments_of": "palimpsest_core.log.messages",
     "call_of": "palimpsest_core.log.messages",
     "content_blocks": "palimpsest_core.log.messages",
@@ -189,6 +197,7 @@ _HOMES: dict[str, str] = {
     "printable_line": "palimpsest_core.base.printable",
     "registry_for": "palimpsest_core.log.text",
     "semantic_text": "palimpsest_core.log.text",
+    "session_links": "palimpsest_core.log.links",
     "source_of": "palimpsest_core.log.messages",
     "speaker_of": "palimpsest_core.log.messages",
     "to_json": "palimpsest_core.model.jsonable",
@@ -215,6 +224,7 @@ def __dir__() -> list[str]:
 
 # In plain order, which a test checks.
 __all__ = [  # noqa: RUF022
+    "Ailment",
     "Attachment",
     "BOUNDARY",
     "CancelToken",
@@ -248,6 +258,7 @@ __all__ = [  # noqa: RUF022
     "LineageNode",
     "LiveSession",
     "LogFile",
+    "LogHealth",
     "Mark",
     "Matcher",
     "MissingImage",
@@ -260,10 +271,13 @@ __all__ = [  # noqa: RUF022
     "Refresh",
     "Refusal",
     "Registry",
+    "Remedy",
     "Rescue",
     "Row",
+    "RowCounts",
     "SURFACE_OF",
     "SessionHit",
+    "SessionLink",
     "SessionLog",
     "SessionPage",
     "SessionQueryError",
@@ -287,6 +301,7 @@ __all__ = [  # noqa: RUF022
     "Usage",
     "Watcher",
     "WriteRefused",
+    "ailment_of",
     "attachments_of",
     "call_of",
     "content_blocks",
@@ -304,6 +319,7 @@ __all__ = [  # noqa: RUF022
     "printable_line",
     "registry_for",
     "semantic_text",
+    "session_links",
     "source_of",
     "speaker_of",
     "to_json",

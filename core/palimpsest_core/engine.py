@@ -21,6 +21,7 @@ from palimpsest_core.log.text import registry_for
 from palimpsest_core.model.config import APP_CONFIG, Config
 from palimpsest_core.model.event import EventDocument, EventRecord, EventTrace, EventWindow
 from palimpsest_core.model.header import Header
+from palimpsest_core.model.health import LogHealth, RowCounts
 from palimpsest_core.model.search import EventPage, Filter, SessionPage
 from palimpsest_core.model.session import (
     SessionLog,
@@ -34,12 +35,12 @@ from palimpsest_core.model.session import (
 )
 from palimpsest_core.query import reads, traces
 from palimpsest_core.query.corpus import Corpus, not_found
-from palimpsest_core.query.durable import DurableSource, unreadable_file
+from palimpsest_core.query.durable import DurableSource, file_at, unreadable_file
 from palimpsest_core.query.filters import parse_event_filters, parse_session_filters, session_matcher
 from palimpsest_core.query.openlog import OpenLog
 from palimpsest_core.storage.attachments import attachment_store
 from palimpsest_core.storage.layout import LogFile
-from palimpsest_core.sync import overview
+from palimpsest_core.sync import health, overview
 from palimpsest_core.sync.reconcile import Refresh
 from palimpsest_core.sync.service import IndexStatus, SearchService, default_index_path
 from palimpsest_core.writer.errors import WriteRefused
@@ -155,16 +156,38 @@ class Engine:
         """
         return overview.resolve(text, [row.id for row in self.sessions(cancel)])
 
-    def open_log(self, session_id: str, generation: int | None = None) -> OpenLog:
+    def open_log(self, session_id: str, generation: int | None = None, *, path: str | None = None) -> OpenLog:
         """A stored log for looking at; call `load` next, in a worker. Raises `SESSION_NOT_FOUND`, `PERSISTENCE_FAILED`.
 
-        `generation` chooses among several files of the session.
+        `generation` chooses among several files of the session, `path` that very one (twins, or one id in two folders).
         """
-        file = self._file_of(session_id, generation)
+        file = self._file_of(session_id, generation) if path is None else file_at(path)
         try:
             return OpenLog.start(file, config=self.config)
         except OSError as error:
             raise unreadable_file(file, error) from error
+
+    def logs_of(self, session_id: str) -> list[SessionSummary]:
+        """A row for each file of a session, the one that answers first. Raises `SESSION_NOT_FOUND`."""
+        primary = self._file_of(session_id, None)
+        assert self.root is not None
+        return health.logs_of_session(self.root, session_id, primary, self._search.index(), self.config)
+
+    def health(self, cancel: CancelToken | None = None) -> list[LogHealth]:
+        """Every file below the root that is damaged, foreign, diverging or passed over, the worst first.
+
+        Raises `PERSISTENCE_FAILED` when the root cannot be read, `ABORTED`.
+        """
+        if self._durable is None:
+            return []
+        return health.ailing_logs(self._durable.catalog(cancel), self._search.index(), cancel)
+
+    def row_counts(self, path: str, cancel: CancelToken | None = None) -> RowCounts:
+        """How many lines of the log at `path` are shown and how many withheld; reads it through.
+
+        Raises `PERSISTENCE_FAILED`, `ABORTED`.
+        """
+        return health.row_counts(file_at(path), self.config, cancel)
 
     def refresh(self, cancel: CancelToken | None = None, progress: ProgressSink | None = None) -> Refresh:
         """Bring the index up to date with the logs. Does nothing while another process has that task."""
@@ -263,14 +286,17 @@ class Engine:
         root: Path,
         *,
         generation: int | None = None,
+        path: str | None = None,
         write: bool = False,
         cancel: CancelToken | None = None,
     ) -> Rescue:
         """Copy the readable prefix of a log into another root; without `write` only tell what that would give.
 
-        Raises `SESSION_NOT_FOUND`, `PERSISTENCE_FAILED`, `ABORTED`, and `WriteRefused` when a log is there already.
+        `generation` and `path` choose as in `open_log`. Raises `SESSION_NOT_FOUND`, `PERSISTENCE_FAILED`, `ABORTED`,
+        and `WriteRefused` when a log is there already.
         """
-        return rescue(self._file_of(session_id, generation), root, config=self.config, write=write, cancel=cancel)
+        file = self._file_of(session_id, generation) if path is None else file_at(path)
+        return rescue(file, root, config=self.config, write=write, cancel=cancel)
 
     def _flush(self, session_id: str) -> None:
         """Let a live session reach the disk before its log is read."""

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from palimpsest_core.log.messages import speaker_of
+from palimpsest_core.base.printable import printable_line
+from palimpsest_core.log.messages import source_kind, speaker_of
 from palimpsest_core.log.shapes import text_at
 from palimpsest_core.model.event import Event
 from palimpsest_core.model.session import Speaker
@@ -84,6 +85,21 @@ LABELS: Final = {
 
 OTHER: Final = "other"
 
+_SOURCES: Final = {
+    "session-reference": "recall",
+    "goal": "goal",
+    "skill-invocation": "skill",
+    "skill-catalog": "skills",
+    "subagent-report": "report",
+    "team-message": "team",
+    "webhook": "webhook",
+    "agent-instructions": "inject",
+    "plugin": "inject",
+    "system-prompt": "inject",
+    "runtime-context": "inject",
+}
+"""Sources with a label of their own; others are labelled by who speaks, and an unknown kind by itself."""
+
 _SPEAKERS: Final = {
     Speaker.USER: "user",
     Speaker.COMPACTION: "summary",
@@ -96,7 +112,27 @@ _SPEAKERS: Final = {
 def label_of(event: Event) -> str:
     """The short label of an event's kind."""
     if event.type in ("user/message", "steering/message"):
-        return _SPEAKERS.get(speaker_of(event) or Speaker.CONTEXT, "inject")
+        return _label_of_source(event)
     if event.type == "assistant/chunk" and text_at(event.data, "chunk", "type") == "usage":
         return "usage"
     return LABELS.get(event.type, OTHER)
+
+
+def _label_of_source(event: Event) -> str:
+    """Who speaks in a user message. Only a person's own prompt is ever called `user`."""
+    speaker = speaker_of(event) or Speaker.CONTEXT
+    kind = source_kind(event)
+    known = _SOURCES.get(kind)
+    if speaker in (Speaker.USER, Speaker.COMPACTION):
+        return _SPEAKERS[speaker]
+    if speaker in (Speaker.NOTICE, Speaker.RELAY):
+        return known if known is not None and known != "inject" else _SPEAKERS[speaker]
+    if known is not None:
+        return known
+    own = printable_line(kind.removeprefix("plugin:")[:_SOURCE_MAX]).strip()[:_SOURCE_MAX]
+    # A foreign kind must not pass for one of ours.
+    return own if own and own.casefold() not in _TAKEN else _SPEAKERS[Speaker.CONTEXT]
+
+
+_SOURCE_MAX: Final = 7
+_TAKEN: Final = frozenset({*LABELS.values(), *_SOURCES.values(), *_SPEAKERS.values(), "you", OTHER})

@@ -32,6 +32,15 @@ def unreadable_file(file: LogFile, error: OSError) -> SessionQueryError:
     return SessionQueryError(ErrorCode.PERSISTENCE_FAILED, f"The log {file.path} cannot be read: {reason}.")
 
 
+def file_at(path: str) -> LogFile:
+    """The log file at a path, wherever it lies. Raises `PERSISTENCE_FAILED` when there is none."""
+    try:
+        return LogFile.at(path)
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise SessionQueryError(ErrorCode.PERSISTENCE_FAILED, f"The log {path} cannot be read: {reason}.") from error
+
+
 class DurableSource:
     """The logs below `root`. Headers are cached by the state of their files. Thread-safe; nothing is ever written."""
 

@@ -74,7 +74,9 @@ class Driver:
 
         def still() -> bool:
             workers = [worker for worker in self.app.workers if not worker.is_finished]
-            return not [worker for worker in workers if worker.name not in {*watching, "index"}]
+            if [worker for worker in workers if worker.name not in {*watching, "index"}]:
+                return False
+            return self.screen._desk is None or self.desk.inspecting.up_to_date
 
         await self.until(still, "all questions are answered")
         await self.pilot.pause()
@@ -104,6 +106,21 @@ class Driver:
             return log is not None and log.session_id == session_id and log.complete
 
         await self.until(done, f"{session_id} is open")
+        await self.quiet()
+
+    async def search(self, text: str, phrase: str | None = None) -> None:
+        """Type a search and wait for its whole answer."""
+        await self.press("slash")
+        await self.type(text)
+        await self.until(lambda: self.desk.finding.has_found(phrase or text), "the hits are there")
+
+    async def previewed(self) -> None:
+        """Wait until the session under the cursor of the list is shown beside it (on a narrow screen it is not)."""
+        row = self.desk.session_list.cursor
+        session = self.desk.session_list.session_at(row)
+        if session is not None and not self.desk.panes.narrow:
+            await self.opened(session.id)
+            await self.until(lambda: self.desk.inspector.row_count() > 0, "the event is shown")
         await self.quiet()
 
     def text(self) -> str:
@@ -175,7 +192,9 @@ def launch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Launch:
     for name in ("DISPLAY", "WAYLAND_DISPLAY", "SSH_TTY", "SSH_CONNECTION", "NO_COLOR"):
         monkeypatch.delenv(name, raising=False)
 
-    def start(root: Path | None, size: tuple[int, int] = (120, 40), **options: Any) -> AbstractAsyncContextManager[Driver]:
+    def start(
+        root: Path | None, size: tuple[int, int] = (120, 40), **options: Any
+    ) -> AbstractAsyncContextManager[Driver]:
         return running(root, size, state_file=tmp_path / "state.json", **options)
 
     return start

@@ -48,10 +48,8 @@ def test_typing_searches_and_enter_opens_at_the_matching_event(demo: DemoCorpus,
     async def flow() -> None:
         async with launch(demo.root) as driver:
             await driver.indexed()
-            await driver.press("slash")
-            await driver.type("rounding")
+            await driver.search("rounding")
             finding = driver.desk.finding
-            await driver.until(lambda: finding.hits is not None and finding.hits.done, "the hits are there")
             assert driver.desk.session_list.showing_hits
             assert finding.hits is not None
             first = finding.hits.hits[0]
@@ -68,10 +66,8 @@ def test_n_goes_through_the_session_and_on_into_the_next_one(demo: DemoCorpus, l
     async def flow() -> None:
         async with launch(demo.root) as driver:
             await driver.indexed()
-            await driver.press("slash")
-            await driver.type("rounding")
+            await driver.search("rounding")
             finding, desk = driver.desk.finding, driver.desk
-            await driver.until(lambda: finding.hits is not None and finding.hits.done, "the hits are there")
             assert finding.hits is not None
             ids = [hit.header.id for hit in finding.hits.hits]
             assert len(ids) > 1
@@ -346,14 +342,10 @@ def test_filter_words_narrow_the_list_and_invalid_ones_say_why(demo: DemoCorpus,
             await driver.press("slash")
             await driver.type("is:root since:soon ")
             await driver.quiet()
-            await driver.until(
-                lambda: driver.desk.session_list.row_count() < len(demo.ids), "the list is narrowed"
-            )
+            await driver.until(lambda: driver.desk.session_list.row_count() < len(demo.ids), "the list is narrowed")
             assert "no such day" in driver.text()
             await driver.press("ctrl+l")
-            await driver.until(
-                lambda: driver.desk.session_list.row_count() == len(demo.ids), "all sessions are back"
-            )
+            await driver.until(lambda: driver.desk.session_list.row_count() == len(demo.ids), "all sessions are back")
 
     run(flow())
 

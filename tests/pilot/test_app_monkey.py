@@ -13,7 +13,7 @@ from palimpsest_core.writer.demo import DemoCorpus
 from palimpsest_tui.keys import KEYS, Where, spelled
 
 _LEAVE = {"q", "ctrl+q", "ctrl+c"}
-_TEXT = list("abcerx 1:=[/\\-") + ["会", "é"]
+_TEXT = [*list("abcerx 1:=[/\\-"), "会", "é"]
 
 
 def keys_of(seed: int, count: int) -> list[str]:
@@ -31,7 +31,14 @@ def keys_of(seed: int, count: int) -> list[str]:
 
 async def let_loose(driver: Driver, seed: int, count: int) -> None:
     """Press the keys; the app must be up after each, and its main screen must come back."""
-    names = {" ": "space", ":": "colon", "=": "equals_sign", "[": "left_square_bracket", "/": "slash", "\\": "backslash"}
+    names = {
+        " ": "space",
+        ":": "colon",
+        "=": "equals_sign",
+        "[": "left_square_bracket",
+        "/": "slash",
+        "\\": "backslash",
+    }
     for number, key in enumerate(keys_of(seed, count)):
         await driver.pilot.press({**names, "-": "minus"}.get(key, key))
         assert driver.app.is_running, f"key {number} of seed {seed}: {key}"

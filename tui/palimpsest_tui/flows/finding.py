@@ -53,6 +53,10 @@ class Finding:
         """Whether hits are shown in place of the sessions."""
         return bool(self.search.phrase)
 
+    def has_found(self, phrase: str) -> bool:
+        """Whether the whole answer to a phrase is shown."""
+        return not self._searching and self._ask is not None and self._ask.phrase == phrase and self.hits is not None
+
     # Typing ------------------------------------------------------------------------------------------------------
 
     def changed(self, text: str) -> None:

@@ -34,6 +34,14 @@ class Inspecting:
         self.title()
         self._desk.inspector.set_empty("Nothing is selected.", "Go to an event in the timeline (2) to read it here.")
 
+    @property
+    def up_to_date(self) -> bool:
+        """Whether the inspector shows the event under the cursor (or cannot be seen)."""
+        log, index = self._desk.opening.log, self._desk.timeline.event_index
+        if log is None or index is None or self._desk.inspector.size.width < 4:
+            return True
+        return self._shown == (id(log), index, self.tab)
+
     def moved(self) -> None:
         """The cursor of the timeline came to another event."""
         if self._timer is not None:

@@ -1,0 +1,120 @@
+"""How the app looks, in three sizes, on the made-up corpus."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from appdriving import Driver, until
+from textual.pilot import Pilot
+
+from palimpsest_core import Engine
+from palimpsest_core.writer.demo import DemoCorpus
+from palimpsest_tui.app import PalimpsestApp
+from palimpsest_tui.settings import Loaded, Settings, State
+
+SIZES = [(80, 24), (120, 40), (200, 60)]
+Act = Callable[[Driver], Awaitable[None]]
+
+
+@pytest.fixture
+def looks(demo: DemoCorpus, snap_compare: Callable[..., bool], tmp_path: Path) -> Callable[..., None]:
+    """Compare the screen after some acts with the picture that is kept."""
+
+    def compare(size: tuple[int, int], act: Act, *, theme: str = "palimpsest-dark", first_run: bool = False) -> None:
+        engine = Engine(demo.root, index=":memory:")
+        state = State(seen_roots=[] if first_run else [str(demo.root)])
+        app = PalimpsestApp(
+            engine, loaded=Loaded(Settings(theme=theme), []), state=state, state_file=tmp_path / "state.json"
+        )
+
+        async def before(pilot: Pilot[Any]) -> None:
+            driver = Driver(app, pilot)
+            await until(pilot, lambda: len(app.screen_stack) > 1 and driver.screen._desk is not None, "it is mounted")
+            await driver.indexed()
+            await act(driver)
+            await driver.quiet()
+
+        try:
+            assert snap_compare(app, terminal_size=size, run_before=before)
+        finally:
+            engine.close()
+
+    return compare
+
+
+async def _opened(driver: Driver, demo: DemoCorpus) -> None:
+    await driver.open(demo.large_id)
+    driver.desk.session_list.go_session(demo.large_id)
+    await driver.press("2", "right_square_bracket", "l", "j", "j")
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_the_list_of_sessions(looks: Callable[..., None], size: tuple[int, int]) -> None:
+    async def act(driver: Driver) -> None:
+        await driver.press("j", "j", "j")
+        await driver.previewed()
+
+    looks(size, act)
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_a_session_with_a_compaction_opened(
+    looks: Callable[..., None], demo: DemoCorpus, size: tuple[int, int]
+) -> None:
+    async def act(driver: Driver) -> None:
+        await _opened(driver, demo)
+
+    looks(size, act)
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_the_hits_of_a_search(looks: Callable[..., None], size: tuple[int, int]) -> None:
+    async def act(driver: Driver) -> None:
+        await driver.search("rounding")
+        await driver.press("down", "j")
+        await driver.previewed()
+
+    looks(size, act)
+
+
+def test_the_light_theme(looks: Callable[..., None], demo: DemoCorpus) -> None:
+    async def act(driver: Driver) -> None:
+        await _opened(driver, demo)
+
+    looks((120, 40), act, theme="palimpsest-light")
+
+
+def test_the_help(looks: Callable[..., None]) -> None:
+    async def act(driver: Driver) -> None:
+        await driver.press("question_mark")
+
+    looks((80, 24), act)
+
+
+def test_the_smallest_screen_that_works(looks: Callable[..., None], demo: DemoCorpus) -> None:
+    async def act(driver: Driver) -> None:
+        await _opened(driver, demo)
+
+    looks((60, 20), act)
+
+
+def test_hostile_text_is_shown_as_text(looks: Callable[..., None], demo: DemoCorpus) -> None:
+    async def act(driver: Driver) -> None:
+        hostile = next(session for session in driver.desk.listing.sessions if (session.title or "").startswith("[red]"))
+        await driver.open(hostile.id)
+        driver.desk.session_list.go_session(hostile.id)
+        driver.desk.opening.go_seq(4)
+        assert driver.desk.inspector is not None
+
+    looks((120, 40), act)
+
+
+def test_raw_json_is_laid_out(looks: Callable[..., None], demo: DemoCorpus) -> None:
+    async def act(driver: Driver) -> None:
+        await _opened(driver, demo)
+        await driver.press("x", "3")
+
+    looks((120, 40), act)

@@ -14,6 +14,7 @@ from palimpsest_core import (
     Config,
     Engine,
     ErrorCode,
+    Event,
     JsonlStore,
     SessionQueryError,
     SessionState,
@@ -115,6 +116,22 @@ def test_values_are_detached_from_a_live_session(root: Path) -> None:
         log.events[1]["data"]["content"][0]["text"] = "changed"
         assert engine.read_session("fresh").events[1]["data"]["content"][0]["text"] == "needle"
         assert engine.read_surface("fresh").captured_through_seq == 1
+
+
+def test_a_surface_that_breaks_the_rules_is_never_guessed_at_in_strict_mode(root: Path) -> None:
+    store = live_store(root, fresh={})
+    session = store.get("fresh")
+    assert session is not None
+    # What a store of somebody else might hand out: an event that replaces what is not there.
+    broken = Event("user/message", 2, 3, {}, surface_op={"op": "replace", "start": 0, "end": 0}, source_event_seqs=[0])
+    session._events.append(broken)
+    session._snapshot = None
+    with Engine(root, index=":memory:", config=STRICT, store=store) as strict:
+        for call in (strict.list_events, strict.read_surface):
+            assert code_of(call, "fresh") is ErrorCode.INVALID_SURFACE
+        assert len(strict.read_session("fresh").events) == 3
+    with Engine(root, index=":memory:", store=store) as tolerant:
+        assert [item["seq"] for item in tolerant.read_surface("fresh").events] == [1, 2]
 
 
 def test_a_live_session_hides_the_stored_one_and_both_are_told(root: Path) -> None:

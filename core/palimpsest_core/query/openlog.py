@@ -71,7 +71,9 @@ class OpenLog:
         """Whether the log ends inside a turn: the session is at work, or it was interrupted."""
         self._reader = reader
         self._lock = threading.RLock()
-        self._loader = Loader(self.header, self.table) if self.header is not None else None
+        # Without a header no row is shown as an event, so this stands for it without telling anything.
+        nobody = Header(version=self.generation, id=self.session_id, created_at=0)
+        self._loader = Loader(self.header or nobody, self.table)
         self._closers: list[Event] = []
         self._first_closer = 0
         self._scan: RepairScan | None = None
@@ -93,8 +95,7 @@ class OpenLog:
 
     def load(self, cancel: CancelToken | None = None, on_rows: OnRows | None = None) -> None:
         """Read the file to its end, in a worker. Raises `ABORTED` when cancelled; call it again to go on."""
-        if self._loader is not None:
-            self._read_on(self._loader, cancel, on_rows)
+        self._read_on(self._loader, cancel, on_rows)
         self.complete = True
 
     def grow(self, cancel: CancelToken | None = None, on_rows: OnRows | None = None) -> Growth:
@@ -108,7 +109,7 @@ class OpenLog:
             return Growth(size, replaced_file=change.how == "replaced", truncated=change.how == "truncated")
         except FileNotFoundError:
             return Growth(size, gone=True)
-        if self._loader is None or (self.complete and before == self.file.stat):
+        if self.complete and before == self.file.stat:
             return Growth(size)
         self._loader.changed.clear()
         first_new = self._read_on(self._loader, cancel, on_rows)
@@ -180,22 +181,22 @@ class OpenLog:
     @property
     def fold(self) -> SurfaceFold:
         """The surface of the rows so far, closers not counted."""
-        return self._loader.fold if self._loader is not None else SurfaceFold(self.generation)
+        return self._loader.fold
 
     @property
     def title(self) -> Title | None:
         """The title in force."""
-        return self._loader.titles.title if self._loader is not None else None
+        return self._loader.titles.title
 
     @property
     def first_prompt(self) -> str | None:
         """The start of the first human prompt, for a log without title."""
-        return self._loader.titles.first_prompt if self._loader is not None else None
+        return self._loader.titles.first_prompt
 
     @property
     def cut(self) -> int | None:
         """How many leading events a fork took over; None when nothing is inherited or it cannot be known (yet)."""
-        return self._loader.cut_finder.cut if self._loader is not None else None
+        return self._loader.cut_finder.cut
 
     @property
     def lineage(self) -> Lineage | None:
@@ -207,7 +208,7 @@ class OpenLog:
         """Everything noted so far: damage, oddities, an unreliable surface, an open turn."""
         with self._lock:
             found = list(self._reader.findings)
-        if self._loader is not None and self.complete:
+        if self.header is not None and self.complete:
             found += meaning_findings(
                 self.file.path, self.fold, cut_missing=self._loader.cut_missing, open_turn=self.open_turn
             )
@@ -287,7 +288,7 @@ class OpenLog:
 
     def index_of_seq(self, seq: int) -> int | None:
         """Where event `seq` stands, or None; withheld rows are never meant."""
-        accepted = self._loader.accepted if self._loader is not None else 0
+        accepted = self._loader.accepted
         if 0 <= seq < accepted:
             return seq
         closer = seq - accepted
@@ -313,7 +314,7 @@ class OpenLog:
     def cited_by(self, seq: int, cancel: CancelToken | None = None) -> list[int]:
         """The later events that cite `seq`, in log order."""
         found = []
-        for citing in self._loader.citations.candidates(seq) if self._loader is not None else ():
+        for citing in self._loader.citations.candidates(seq):
             check(cancel)
             if citing > seq and seq in sources_of(self.event(citing)):
                 found.append(citing)

@@ -38,8 +38,15 @@ class Observed(msgspec.Struct, frozen=True):
     strict: bool = False
 
     def fold(self, cancel: CancelToken | None = None) -> SurfaceFold:
-        """The surface after the last event."""
-        return fold_events(watched(self.events, cancel), self.generation)
+        """The surface after the last event.
+
+        Read strictly, a surface whose rules are broken is `INVALID_SURFACE`: the engine never shows a guess. For a stored
+        log this never happens, since its validation has refused it before.
+        """
+        fold = fold_events(watched(self.events, cancel), self.generation)
+        if self.strict and fold.unreliable:
+            raise SessionQueryError(ErrorCode.INVALID_SURFACE, fold.problems[0])
+        return fold
 
     def as_json(self, event: Event) -> dict[str, Any]:
         """One event as a detached JSON object."""

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterable
+from typing import NamedTuple
 
 import apsw
 import msgspec
 
 from palimpsest_core.model.event import Surface
 from palimpsest_core.model.header import Header
-from palimpsest_core.model.search import EventHit, SessionHit
-from palimpsest_core.search.fts5.ranking import is_live
+from palimpsest_core.model.search import EventHit
+from palimpsest_core.search.fts5.numbers import Numbers
+from palimpsest_core.search.fts5.ranking import Ranked, is_live
 from palimpsest_core.search.fts5.schema import POSITION_BITS, POSITION_MASK, SURFACES
 from palimpsest_core.search.matching import Matcher, Phrase
 from palimpsest_core.search.snippet import snippet
@@ -39,58 +40,65 @@ class PageBuilder:
         self, db: apsw.Connection, matcher: Matcher, snippet_chars: int, text_source: TextSource | None
     ) -> None:
         self._db = db
+        self._numbers = Numbers(db)
         self._matcher = matcher
         self._snippet_chars = snippet_chars
         self._text_source = text_source
 
     def session_row(self, number: int) -> SessionRow:
-        """The session of a log number; its header as searches show it, without `origin`."""
-        row = self._db.execute(
-            f"select header, live, persisted, changed from {_table('log', number)} where n=?", (number,)
-        ).fetchone()
-        assert row is not None
-        header = msgspec.structs.replace(_header(bytes(row[0])), origin=None)
-        return SessionRow(header, bool(row[1]), bool(row[2]), int(row[3]))
+        """The session of one log number."""
+        return self.session_rows([number])[number]
 
-    def event_hit(self, rowid: int, session_id: str, phrase: Phrase) -> EventHit:
-        """The hit of one document."""
-        number = rowid >> POSITION_BITS
-        row = self._db.execute(
-            f"select k.name, d.time, d.surface from {_table('doc', number)} d"
-            f" join {_table('kind', number)} k on k.id = d.kind where d.id=?",
-            (rowid,),
-        ).fetchone()
-        assert row is not None
-        text = self.text(rowid)
-        start = self._matcher.first(phrase, text) or 0
-        return EventHit(
-            session_id,
-            rowid & POSITION_MASK,
-            row[0],
-            row[1],
-            Surface(SURFACES[row[2]]),
-            snippet(text, start, self._snippet_chars),
-        )
+    def session_rows(self, numbers: Iterable[int]) -> dict[int, SessionRow]:
+        """The sessions of log numbers; their headers as searches show them, without `origin`."""
+        found = {}
+        for log, wanted in _by_side(numbers, "log", 0):
+            source, ids = self._numbers.bound(wanted)
+            sql = f"select n, header, live, persisted, changed from {source} j cross join {log} l on l.n = j.value"
+            for number, packed, live, persisted, changed in self._db.execute(sql, (ids,)):
+                header = msgspec.structs.replace(_header(packed), origin=None)
+                found[int(number)] = SessionRow(header, bool(live), bool(persisted), int(changed))
+        return found
 
-    def session_hit(self, rowid: int, phrase: Phrase, **more: Any) -> SessionHit:
-        """The hit of a session whose best document this is; `more` are further fields of the hit."""
-        session = self.session_row(rowid >> POSITION_BITS)
-        hit = self.event_hit(rowid, session.header.id, phrase)
-        return SessionHit(session.header, session.live, session.persisted, hit, **more)
+    def event_hits(self, documents: Iterable[Ranked], phrase: Phrase) -> list[EventHit]:
+        """The hits of some documents, in their order."""
+        ranked = list(documents)
+        rows: dict[int, tuple[str, int | float, int, str | None]] = {}
+        for doc, wanted in _by_side((item.rowid for item in ranked), "doc", POSITION_BITS):
+            source, ids = self._numbers.bound(wanted)
+            kind, body = doc.replace("doc", "kind"), doc.replace("doc", "body")
+            sql = (
+                f"select d.id, k.name, d.time, d.surface, b.text from {source} j cross join {doc} d on d.id = j.value"
+                f" cross join {kind} k on k.id = d.kind left join {body} b on b.id = d.id"
+            )
+            rows.update((int(row[0]), row[1:]) for row in self._db.execute(sql, (ids,)))
+        hits = []
+        for item in ranked:
+            name, time, surface, text = rows[item.rowid]
+            if text is None:
+                text = self._text_of_log(item.rowid)
+            start = self._matcher.first(phrase, text) or 0
+            shown = snippet(text, start, self._snippet_chars)
+            seq = item.rowid & POSITION_MASK
+            hits.append(EventHit(item.session, seq, name, time, Surface(SURFACES[surface]), shown))  # type: ignore[arg-type]
+        return hits
 
-    def text(self, rowid: int) -> str:
-        """The text of a document as it was indexed."""
-        number = rowid >> POSITION_BITS
-        row = self._db.execute(f"select text from {_table('body', number)} where id=?", (rowid,)).fetchone()
-        if row is not None:
-            return str(row[0])
+    def _text_of_log(self, rowid: int) -> str:
+        """The text of a document that the index does not store."""
         place = self._db.execute(
-            "select l.path, p.start, p.length from main.place p join main.log l on l.n=? where p.id=?", (number, rowid)
+            "select l.path, p.start, p.length from main.place p join main.log l on l.n=? where p.id=?",
+            (rowid >> POSITION_BITS, rowid),
         ).fetchone()
         if place is None or place[0] is None or self._text_source is None:
             return ""
         return self._text_source(os.fsdecode(place[0]), rowid & POSITION_MASK, int(place[1]), int(place[2]))
 
 
-def _table(name: str, number: int) -> str:
-    return f"temp.live_{name}" if is_live(number) else f"main.{name}"
+def _by_side(numbers: Iterable[int], table: str, shift: int) -> list[tuple[str, list[int]]]:
+    """Numbers apart by the tables that hold them: durable and live."""
+    live: list[int] = []
+    durable: list[int] = []
+    for number in numbers:
+        (live if is_live(number >> shift) else durable).append(number)
+    sides = ((f"main.{table}", durable), (f"temp.live_{table}", live))
+    return [(name, wanted) for name, wanted in sides if wanted]

@@ -9,20 +9,21 @@ from __future__ import annotations
 
 import heapq
 from array import array
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import apsw
 import msgspec
 
 from palimpsest_core.base.cancel import CancelToken, check
+from palimpsest_core.search.fts5.numbers import Numbers
 from palimpsest_core.search.fts5.predicates import Condition
 from palimpsest_core.search.fts5.schema import LIVE_BASE, POSITION_BITS
 from palimpsest_core.search.fts5.spans import SpanCollector
 from palimpsest_core.search.matching import Phrase
 
-LEAST_KEPT = 1_000
-KEPT_PER_HIT = 50
+LEAST_KEPT = 256
+KEPT_PER_HIT = 12
 FIRST_FETCH = 2_000
 
 
@@ -65,9 +66,9 @@ class Side(msgspec.Struct):
 class Ranking:
     """Orders matches over one or two sides. Not thread-safe: one search at a time."""
 
-    def __init__(self, db: apsw.Connection, *, carray: bool) -> None:
+    def __init__(self, db: apsw.Connection) -> None:
         self._db = db
-        self._carray = carray
+        self._numbers = Numbers(db)
 
     def best_sessions(
         self, sides: list[Side], phrase: Phrase, wanted: int, cancel: CancelToken | None = None
@@ -144,8 +145,7 @@ class Ranking:
             fetched, limit = len(rows), limit * 8
 
     def _fetch(self, side: Side, rowids: array[int], limit: int) -> list[tuple[Any, ...]]:
-        source = "carray(?)" if self._carray else "json_each(?)"
-        ids: Any = apsw.carray(rowids) if self._carray else f"[{','.join(map(str, rowids))}]"
+        source, ids = self._numbers.bound(rowids)
         sql = (
             f"select d.id, d.len, d.time, l.session from {source} j"
             f" cross join {side.schema}.{side.prefix}doc d on d.id = j.value"
@@ -160,11 +160,11 @@ def _order(ranked: Ranked) -> tuple[int, Any, str, int]:
     return (ranked.length, -ranked.time, ranked.session, -ranked.rowid)
 
 
+def rank(ranked: Ranked) -> tuple[int, int, Any, str, int]:
+    """A key that sorts documents best first."""
+    return (-ranked.spans, *_order(ranked))
+
+
 def is_live(number: int) -> bool:
     """Whether a log number belongs to the connection's live tables."""
     return number >= LIVE_BASE
-
-
-def numbers_of(ranked: Iterable[Ranked]) -> list[int]:
-    """The log numbers of some documents, in their order."""
-    return [item.number for item in ranked]

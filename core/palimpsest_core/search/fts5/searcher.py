@@ -12,12 +12,14 @@ from palimpsest_core.base.errors import ErrorCode, SessionQueryError
 from palimpsest_core.base.jstext import well_formed
 from palimpsest_core.model.search import EventPage, SessionHit, SessionPage
 from palimpsest_core.search.cursor import CursorSeal, Place, stale_cursor
+from palimpsest_core.search.fts5 import kept as kept_lists
 from palimpsest_core.search.fts5.directory import Directory
 from palimpsest_core.search.fts5.live import LiveTables
+from palimpsest_core.search.fts5.numbers import Numbers
 from palimpsest_core.search.fts5.pages import PageBuilder
 from palimpsest_core.search.fts5.predicates import event_condition
 from palimpsest_core.search.fts5.ranking import Ranked, Ranking, Side
-from palimpsest_core.search.fts5.schema import POSITION_BITS, POSITION_MASK, has_carray
+from palimpsest_core.search.fts5.schema import POSITION_BITS, POSITION_MASK
 from palimpsest_core.search.fts5.spans import SpanCollector
 from palimpsest_core.search.fts5.store import Store
 from palimpsest_core.search.matching import Matcher, Phrase
@@ -60,7 +62,9 @@ class Searcher:
         self._pages = pages
         self._options = options
         self._seal = CursorSeal()
-        self._ranking = Ranking(db, carray=has_carray(db))
+        self._ranking = Ranking(db)
+        self._numbers = Numbers(db)
+        self._kept = kept_lists.KeptLists()
         self._durable_spans = SpanCollector(db, "fts")
         self._live_spans = SpanCollector(db, "live_fts")
         self._directories: dict[str, tuple[str, Directory]] = {}
@@ -74,13 +78,15 @@ class Searcher:
         generation = self._corpus_generation()
         offset = self._offset(request, generation)
         phrase = self._matcher.phrase(request.query)
-        sides = self._corpus_sides(request, phrase)
-        found = self._ranking.best_sessions(sides, phrase, offset + request.limit + 1, cancel) if sides else []
+        found = self._best_sessions(request, phrase, offset + request.limit + 1, cancel)
         shown = found[offset : offset + request.limit]
+        sessions = self._pages.session_rows({ranked.number for ranked in shown})
         items = []
-        for ranked in shown:
+        for ranked, hit in zip(shown, self._pages.event_hits(shown, phrase), strict=True):
             check(cancel)
-            items.append(self._session_hit(ranked, phrase, sides))
+            row = sessions[ranked.number]
+            more = self._more(ranked, row.live, phrase, request)
+            items.append(SessionHit(row.header, row.live, row.persisted, hit, **more))
         return SessionPage(self._id, items, self._next(request, generation, offset, len(found)))
 
     def search_events(self, request: SearchRequest, cancel: CancelToken | None) -> EventPage:
@@ -91,37 +97,91 @@ class Searcher:
         offset = self._offset(request, generation)
         phrase = self._matcher.phrase(request.query)
         side = self._side("live_" if session.live else "", request)
-        base = number << POSITION_BITS
-        side.ranges = [(base, base | POSITION_MASK)]
+        side.ranges = [_range_of(number)]
         sides = [side] if phrase.tokens and not side.condition.never else []
         found = self._ranking.best_events(sides, phrase, offset + request.limit + 1, cancel) if sides else []
-        items = []
-        for ranked in found[offset : offset + request.limit]:
-            check(cancel)
-            items.append(self._pages.event_hit(ranked.rowid, session.header.id, phrase))
+        items = self._pages.event_hits(found[offset : offset + request.limit], phrase)
         return EventPage(self._id, session.header, items, self._next(request, generation, offset, len(found)))
 
-    def _session_hit(self, ranked: Ranked, phrase: Phrase, sides: list[Side]) -> SessionHit:
+    # -- the best sessions -----------------------------------------------------------------------------------------
+
+    def _best_sessions(
+        self, request: SearchRequest, phrase: Phrase, wanted: int, cancel: CancelToken | None
+    ) -> list[Ranked]:
+        """At least `wanted` sessions, best first, or all there are; from a kept list where there is one."""
+        if not phrase.tokens:
+            return []
+        if len(self._live) or not self.persisted_active:
+            sides = self._corpus_sides(request, phrase)
+            return self._ranking.best_sessions(sides, phrase, wanted, cancel) if sides else []
+        key = (phrase.expression, request.session_filters, request.event_filters)
+        generation = self._store.generation
+        found = self._kept.get(key, generation, wanted)
+        if found is None:
+            kept = self._later(request, phrase, generation, cancel)
+            if kept is None or not (kept.complete or len(kept.found) >= wanted):
+                sides = self._corpus_sides(request, phrase)
+                most = max(wanted, kept_lists.SESSIONS)
+                found = self._ranking.best_sessions(sides, phrase, most, cancel) if sides else []
+                kept = kept_lists.KeptList(generation, found, len(found) < most)
+            self._kept.put(key, kept)
+            found = kept.found
+        return found
+
+    def _later(
+        self, request: SearchRequest, phrase: Phrase, generation: int, cancel: CancelToken | None
+    ) -> kept_lists.KeptList | None:
+        """An older list of an unfiltered search brought up to date; None when that is no gain."""
+        older = self._kept.older((phrase.expression, request.session_filters, request.event_filters))
+        if older is None or request.session_filters or request.event_filters:
+            return None
+        if self._options.fold_inherited and self._has_forks():
+            return None  # a session that came may be the birthplace of what others show
+        rows: list[tuple[Any, ...]] = self._db.execute(
+            "select n, session, answers from main.log where changed>? limit ?",
+            (older.generation, kept_lists.MOST_CHANGED + 1),
+        ).fetchall()
+        if len(rows) > kept_lists.MOST_CHANGED:
+            return None
+        side = self._side("", request)
+        side.ranges = sorted(_range_of(number) for number, _, answers in rows if answers)
+
+        def best_of_changed() -> list[Ranked]:
+            return self._ranking.best_sessions([side], phrase, len(rows) + 1, cancel) if side.ranges else []
+
+        changed = [str(session) for _, session, _ in rows if session is not None]
+        return kept_lists.brought_up_to_date(older, generation, changed, self._answering, best_of_changed)
+
+    def _answering(self, numbers: list[int]) -> set[int]:
+        """Those of the log numbers that still answer for their session."""
+        if not numbers:
+            return set()
+        source, ids = self._numbers.bound(numbers)
+        sql = f"select l.n from {source} j cross join main.log l on l.n = j.value where l.answers"
+        return {int(row[0]) for row in self._db.execute(sql, (ids,))}
+
+    def _more(self, ranked: Ranked, live: bool, phrase: Phrase, request: SearchRequest) -> dict[str, Any]:
+        """What a session hit says beyond its event, as far as the options ask for it."""
         more: dict[str, Any] = {}
         if self._options.count_matches:
-            more["matches"] = self._count_in(ranked.number, phrase, sides)
-        if self._options.fold_inherited:
+            more["matches"] = self._count_in(ranked.number, phrase, self._side("live_" if live else "", request))
+        if self._options.fold_inherited and not live and self._has_forks():
             carriers = self._directory("main.log").carriers(ranked.session, ranked.rowid & POSITION_MASK)
             if carriers:
                 more["shared_with"] = carriers
-        return self._pages.session_hit(ranked.rowid, phrase, **more)
+        return more
 
-    def _count_in(self, number: int, phrase: Phrase, sides: list[Side]) -> int:
+    def _has_forks(self) -> bool:
+        return self._db.execute("select 1 from main.log where cut>0 limit 1").fetchone() is not None
+
+    def _count_in(self, number: int, phrase: Phrase, side: Side) -> int:
         """How many documents of one log match."""
-        live = self._pages.session_row(number).live
-        side = next(side for side in sides if bool(side.prefix) == live)
-        base = number << POSITION_BITS
+        first, last = _range_of(number)
         sql = f"select count(*) from {side.prefix}fts(?) f"
         if side.condition.sql:
             sql += f" cross join {side.schema}.{side.prefix}doc d on d.id = f.rowid"
         sql += f" where f.rowid between ? and ?{side.condition.sql}"
-        bindings = (phrase.expression, base, base | POSITION_MASK, *side.condition.bindings)
-        row = self._db.execute(sql, bindings).fetchone()
+        row = self._db.execute(sql, (phrase.expression, first, last, *side.condition.bindings)).fetchone()
         return int(row[0]) if row else 0
 
     # -- cursors ---------------------------------------------------------------------------------------------------
@@ -163,8 +223,6 @@ class Searcher:
 
     def _corpus_sides(self, request: SearchRequest, phrase: Phrase) -> list[Side]:
         """What a corpus search has to look at; nothing when nothing can match."""
-        if not phrase.tokens:
-            return []
         sides = []
         if self.persisted_active:
             side = self._side("", request)
@@ -209,7 +267,7 @@ class Searcher:
 
     def _fold(self, among: frozenset[int] | None) -> str:
         """Put the inherited prefixes where the ranking's SQL finds them; returns the condition."""
-        if self._db.execute("select 1 from main.log where cut>0 limit 1").fetchone() is None:
+        if not self._has_forks():
             return ""
         self._db.execute("delete from temp.folded")
         rows = self._directory("main.log").inherited(among)
@@ -227,3 +285,8 @@ class Searcher:
         if cached is None or cached[0] != key:
             cached = self._directories[table] = (key, Directory(self._db, table))
         return cached[1]
+
+
+def _range_of(number: int) -> tuple[int, int]:
+    """The rowids that a log's documents can have, inclusive."""
+    return number << POSITION_BITS, number << POSITION_BITS | POSITION_MASK

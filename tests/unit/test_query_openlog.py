@@ -255,13 +255,14 @@ def test_a_shorter_file_is_noticed(tmp_path: Path) -> None:
     assert growth.truncated or growth.replaced_file
 
 
-def test_a_file_that_is_no_log_opens_empty_with_its_reason(tmp_path: Path) -> None:
+def test_a_file_that_is_no_log_shows_its_lines_as_withheld_with_the_reason(tmp_path: Path) -> None:
     file = write(tmp_path, b"hello\n", plain=True)
     log = opened(file)
-    assert len(log) == 0
+    assert all(log.row(index).flags & Flag.WITHHELD for index in range(len(log)))
     assert log.header is None
     assert log.session_id == "sess"
     assert log.findings[0].code is FindingCode.UNREADABLE
+    assert log.fold.surface == []
     assert log.grow().count == 0
 
 

@@ -40,8 +40,8 @@ class Observed(msgspec.Struct, frozen=True):
     def fold(self, cancel: CancelToken | None = None) -> SurfaceFold:
         """The surface after the last event.
 
-        Read strictly, a surface whose rules are broken is `INVALID_SURFACE`: the engine never shows a guess. For a stored
-        log this never happens, since its validation has refused it before.
+        Read strictly, a surface whose rules are broken is `INVALID_SURFACE`: the engine never shows a guess. For a
+        stored log this never happens, since its validation has refused it before.
         """
         fold = fold_events(watched(self.events, cancel), self.generation)
         if self.strict and fold.unreliable:

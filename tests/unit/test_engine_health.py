@@ -115,3 +115,14 @@ def test_a_path_without_a_log_is_a_failure_in_words(tmp_path: Path) -> None:
     write(tmp_path, frame(header()))
     with Engine(tmp_path, index=":memory:") as engine, pytest.raises(SessionQueryError, match="cannot be read"):
         engine.row_counts(str(tmp_path / "nothing"))
+
+
+def test_parents_in_a_circle_are_told_for_each_session_of_it(tmp_path: Path) -> None:
+    for name, parent in (("a", "b"), ("b", "a"), ("c", "a")):
+        rows = [header(0, name, parentSession=parent), prompt(0, "hello"), row(1, "turn/end")]
+        write(tmp_path, frames(rows), session_id=name)
+    found = health_of(tmp_path)
+    assert [health.session_id for health in found] == ["a", "b"]
+    assert {health.findings[0].code for health in found} == {FindingCode.LINEAGE_CYCLE}
+    assert "a → b → a" in found[0].findings[0].message
+    assert found[0].remedies == [Remedy.NOTHING]

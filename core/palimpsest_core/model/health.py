@@ -91,7 +91,8 @@ CODE_WORDS: dict[FindingCode, str] = {
 """Each code as a person would say it."""
 
 _RANK = {ailment: rank for rank, ailment in enumerate(Ailment)}
-_SAVED = frozenset({Ailment.DAMAGED, Ailment.UNCERTAIN, Ailment.DIVERGING})
+_SAVED = frozenset({Ailment.DAMAGED, Ailment.DIVERGING})
+_SAVED_CODES = {FindingCode.HEADER_FRAME, FindingCode.LEGACY_LAYOUT}
 _BESIDE = frozenset(
     {
         FindingCode.GENERATION_DIVERGENCE,
@@ -153,7 +154,7 @@ def remedies_of(findings: Collection[Finding], *, readable: bool, beside: bool, 
     ailments = {AILMENT_OF.get(finding.code) for finding in findings}
     codes = {finding.code for finding in findings}
     remedies: list[Remedy] = []
-    if readable and (ailments & _SAVED or FindingCode.HEADER_FRAME in codes):
+    if readable and (ailments & _SAVED or codes & _SAVED_CODES):
         remedies.append(Remedy.RESCUE)
     if beside and (codes & _BESIDE or Ailment.DAMAGED in ailments):
         remedies.append(Remedy.OTHER_FILE)

@@ -15,7 +15,7 @@ from palimpsest_core.base.cancel import CancelToken, check
 from palimpsest_core.formats.catalog import Catalog, CatalogEntry, CatalogFile, build_catalog
 from palimpsest_core.formats.reader import LogReader
 from palimpsest_core.model.config import Config
-from palimpsest_core.model.finding import Finding
+from palimpsest_core.model.finding import Finding, FindingCode
 from palimpsest_core.model.health import Ailment, LogHealth, RowCounts, ailment_of, remedies_of
 from palimpsest_core.model.session import SessionSummary
 from palimpsest_core.query.durable import unreadable_file
@@ -23,6 +23,7 @@ from palimpsest_core.storage.layout import LogFile
 from palimpsest_core.sync.overview import SummaryIndex, known_overview, summary_of_header
 from palimpsest_core.sync.reconcile import files_in
 
+_CIRCLE_SHOWN = 6
 _RANK = {ailment: rank for rank, ailment in enumerate(Ailment)}
 
 
@@ -33,23 +34,51 @@ def ailing_logs(catalog: Catalog, index: SummaryIndex | None, cancel: CancelToke
     elsewhere) go with those of an ailing file and make none by themselves.
     """
     known = {row.path: row for row in known_overview(index)} if index is not None else {}
+    circles = _circles(catalog)
     ailing: list[LogHealth] = []
     for entry in catalog.sessions:
         check(cancel)
         rows = known
         if len(entry.files) > 1 and index is not None:
             rows = {**{row.path: row for row in index.summaries_of(entry.id)}, **known}
-        ailing += [health for item in entry.files if (health := _health(entry, item, rows.get(item.file.path)))]
+        told = (_health(entry, item, rows.get(item.file.path), circles) for item in entry.files)
+        ailing += [health for health in told if health is not None]
     listed = {health.path for health in ailing}
     ailing += [_stray(finding) for finding in catalog.strays if finding.path not in listed]
     return sorted(ailing, key=lambda health: (_RANK[health.ailment], health.path))
 
 
-def _health(entry: CatalogEntry, item: CatalogFile, row: SessionSummary | None) -> LogHealth | None:
+def _circles(catalog: Catalog) -> dict[str, str]:
+    """The sessions whose parents lead back to themselves, each with its circle as a sentence."""
+    parents = {entry.id: entry.header.parent_session for entry in catalog.sessions if entry.header is not None}
+    settled: set[str] = set()
+    found: dict[str, str] = {}
+    for start in parents:
+        way: dict[str, None] = {}
+        at: str | None = start
+        while at is not None and at not in settled and at not in way:
+            way[at] = None
+            at = parents.get(at)
+        if at is not None and at in way:
+            names = list(way)
+            circle = names[names.index(at) :]
+            first = circle.index(min(circle))
+            circle = circle[first:] + circle[:first]
+            shown = " → ".join([*circle[:_CIRCLE_SHOWN], "…"] if len(circle) > _CIRCLE_SHOWN else [*circle, circle[0]])
+            found |= dict.fromkeys(circle, f"The parents of this session run in a circle: {shown}.")
+        settled.update(way)
+    return found
+
+
+def _health(
+    entry: CatalogEntry, item: CatalogFile, row: SessionSummary | None, circles: Mapping[str, str]
+) -> LogHealth | None:
     path = item.file.path
     findings = [*item.findings, *(finding for finding in entry.findings if finding.path == path)]
     if row is not None and row.indexed:
         findings += row.findings or []
+    if item.file == entry.primary and entry.id in circles:
+        findings.append(Finding(FindingCode.LINEAGE_CYCLE, circles[entry.id], path))
     findings = list(dict.fromkeys(findings))
     ailment = ailment_of(findings)
     if ailment is None:

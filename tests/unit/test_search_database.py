@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sqlite3
 import stat
@@ -15,7 +16,8 @@ from palimpsest_core.model.config import Config
 from palimpsest_core.model.header import Header
 from palimpsest_core.model.session import SessionRecord
 from palimpsest_core.search.documents import IndexDocument
-from palimpsest_core.search.fts5 import schema
+from palimpsest_core.search.fts5 import checked, schema
+from palimpsest_core.search.fts5.database import IndexDamaged
 from palimpsest_core.search.fts5.provider import Fts5Provider
 from palimpsest_core.search.provider import IndexSnapshot
 from palimpsest_core.search.request import session_search
@@ -115,8 +117,8 @@ def test_an_index_of_a_newer_version_is_refused(tmp_path: Path) -> None:
 def test_an_older_index_is_rebuilt_in_place(tmp_path: Path) -> None:
     path = made(tmp_path / "i.sqlite")
     inode = path.stat().st_ino
-    with sqlite3.connect(path) as db:
-        db.execute("pragma user_version=0")
+    db = checked.connect(str(path))
+    db.execute("pragma user_version=0")
     db.close()
     provider = Fts5Provider(str(path))
     assert ["older version" in notice for notice in provider.notices] == [True]
@@ -140,15 +142,52 @@ def test_an_empty_torn_or_zeroed_file_at_the_own_place_is_set_aside(tmp_path: Pa
     assert [entry.read_bytes() for entry in kept] == [content]
 
 
-def test_elsewhere_an_empty_file_is_taken_over_and_a_zeroed_one_is_foreign(tmp_path: Path) -> None:
+def test_elsewhere_an_empty_file_is_taken_over_and_one_of_zeros_is_set_aside(tmp_path: Path) -> None:
     empty, zeroed = tmp_path / "empty", tmp_path / "zeroed"
     empty.touch()
     zeroed.write_bytes(b"\0" * 4096)
-    provider = Fts5Provider(str(empty))
-    fill(provider)
+    for path in (empty, zeroed):
+        provider = Fts5Provider(str(path))
+        fill(provider)
+        provider.close()
+    kept = [entry for entry in tmp_path.iterdir() if entry.name.startswith("zeroed.damaged-")]
+    assert [entry.read_bytes() for entry in kept] == [b"\0" * 4096]
+
+
+def test_elsewhere_a_file_with_a_lost_head_is_ours_only_when_its_pages_say_so(tmp_path: Path) -> None:
+    ours, image = made(tmp_path / "i.sqlite"), tmp_path / "disk.image"
+    ours.write_bytes(b"\0" * 4096 + ours.read_bytes()[4096:])
+    provider = Fts5Provider(str(ours))
+    assert len(provider.notices) == 1
     provider.close()
-    refused(zeroed)
-    assert sorted(entry.name for entry in tmp_path.iterdir()) == ["empty", "zeroed"]
+    image.write_bytes(b"\0" * 4096 + b"a file system begins here" * 1000)
+    refused(image)
+
+
+def test_a_page_that_something_else_changed_is_noticed_when_it_is_read(tmp_path: Path) -> None:
+    path = made(tmp_path / "i.sqlite")
+    with sqlite3.connect(path) as db:
+        db.execute("update fts_data set block = zeroblob(length(block))")
+        db.execute("update body set text = 'other words'")
+    db.close()
+    provider = Fts5Provider(str(path))
+    with pytest.raises(IndexDamaged):
+        hits(provider)
+    assert any(".damaged-" in entry.name for entry in tmp_path.iterdir())
+    assert any("damaged" in notice for notice in provider.notices)
+
+
+def test_an_index_without_checksums_is_read_and_written_as_it_is(tmp_path: Path) -> None:
+    path = tmp_path / "i.sqlite"
+    with contextlib.closing(apsw.Connection(str(path))) as db, db:
+        schema.create_tables(db)
+    for words in ("needle one", "needle two"):
+        provider = Fts5Provider(str(path))
+        fill(provider, words)
+        assert (hits(provider), provider.notices) == (1, [])
+        provider.close()
+    with contextlib.closing(sqlite3.connect(path)) as plain:
+        assert plain.execute("pragma integrity_check").fetchone() == ("ok",)
 
 
 def test_a_cut_index_is_set_aside_and_rebuilt(tmp_path: Path) -> None:

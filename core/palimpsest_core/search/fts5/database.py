@@ -13,7 +13,7 @@ from typing import NamedTuple
 import apsw
 
 from palimpsest_core.base.errors import ErrorCode, SessionQueryError
-from palimpsest_core.search.fts5 import schema
+from palimpsest_core.search.fts5 import checked, schema
 
 MEMORY = ":memory:"
 _MAGIC = b"SQLite format 3\0"
@@ -46,8 +46,9 @@ def open_index(path: str, *, journal_mode: str = "wal", own_path: bool = False) 
     """Open or make the index at `path` (a file name or `:memory:`).
 
     `own_path` says that the program chose the place itself: an empty, torn or zero-headed file there is a damaged index
-    of ours and is set aside; elsewhere an empty file is simply taken over. A file that is not ours is refused and left
-    untouched. Raises `INDEX_FAILED`.
+    of ours and is set aside; elsewhere an empty file is simply taken over, and a file whose head is lost is only ours
+    when its pages say so, or when it holds nothing but zeros. A file that is not ours is refused and left untouched.
+    Raises `INDEX_FAILED`.
     """
     if path == MEMORY:
         db = apsw.Connection(MEMORY)
@@ -121,13 +122,21 @@ def _examine(path: str, own_path: bool) -> str:
     if not head:
         return "damaged" if own_path else "empty"
     torn = len(head) < _HEADER_BYTES and _MAGIC.startswith(head[: len(_MAGIC)])
-    if torn or not any(head[: len(_MAGIC)]):
-        if own_path:
-            return "damaged"
-        raise _foreign(path)
+    if own_path and (torn or not any(head[: len(_MAGIC)])):
+        return "damaged"
     if not head.startswith(_MAGIC) or int.from_bytes(head[68:72], "big") != schema.APPLICATION_ID:
-        raise _foreign(path)
+        if not _was_ours(path):
+            raise _foreign(path)
+        return "damaged"
     return "damaged" if _cut_short(path, head, size) else "ours"
+
+
+def _was_ours(path: str) -> bool:
+    """Whether a file without our head can only be a damaged index of ours, or holds nothing that could be lost."""
+    try:
+        return checked.has_checked_pages(path) or checked.holds_only_zeros(path)
+    except OSError:
+        return False
 
 
 def _cut_short(path: str, head: bytes, size: int) -> bool:
@@ -151,7 +160,7 @@ def _make(path: str, journal_mode: str, *, replace: bool) -> None:
     except OSError as error:
         raise index_failed(f"The index cannot be made at {path} ({error.strerror}).") from error
     try:
-        db = apsw.Connection(draft)
+        db = checked.connect(draft, new=True)
         try:
             with immediate(db):
                 schema.create_tables(db)
@@ -185,9 +194,10 @@ def _publish(draft: str, path: str) -> None:
 
 
 def _connect(path: str, journal_mode: str, notices: list[str]) -> apsw.Connection:
+    _look_whose(path)
     db: apsw.Connection | None = None
     try:
-        db = apsw.Connection(path)
+        db = checked.connect(path)
         db.set_busy_timeout(_BUSY_MS)
         _ensure_schema(db, path, notices)
         # Only now: changing the journal mode writes, and a file that is not ours must stay as it is.
@@ -207,6 +217,18 @@ def _connect(path: str, journal_mode: str, notices: list[str]) -> apsw.Connectio
             db.close()
         raise
     return db
+
+
+def _look_whose(path: str) -> None:
+    """Refuse a file that is not ours, without regard to checksums: whoever added a table did not write any."""
+    with contextlib.closing(apsw.Connection(path, flags=apsw.SQLITE_OPEN_READONLY)) as db:
+        try:
+            db.set_busy_timeout(_BUSY_MS)
+            _schema_state(db, path)
+        except (apsw.CorruptError, apsw.NotADBError):
+            raise
+        except apsw.Error as error:
+            raise index_failed(f"The index cannot be opened: {path} ({error}).") from error
 
 
 def _tune(db: apsw.Connection) -> None:

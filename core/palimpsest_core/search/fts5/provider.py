@@ -66,12 +66,21 @@ class Fts5Provider:
         """
         self.path = path
         self._config = config or Config()
+        self._options = options or Options()
+        self._text_source = text_source
         self._lock = threading.RLock()
-        self._closed = False
-        opened = open_index(path, journal_mode=self._config.journal_mode, own_path=own_path)
+        self.notices: list[str] = []
+        try:
+            self._open(root, own_path)
+        except IndexDamaged:
+            self._open(root, own_path)
+
+    def _open(self, root: str, own_path: bool) -> None:
+        opened = open_index(self.path, journal_mode=self._config.journal_mode, own_path=own_path)
         self._db = opened.db
-        self._file = _identity(path)
-        self.notices = opened.notices
+        self._closed = False
+        self._file = _identity(self.path)
+        self.notices += opened.notices
         try:
             with self._errors():
                 self._claim(root)
@@ -79,9 +88,9 @@ class Fts5Provider:
                 self._store = Store(self._db, tokenizer, store_text=store_text)
                 self._live = LiveTables(self._db, tokenizer)
                 self.matcher = Matcher(tokenizer)
-                pages = PageBuilder(self._db, self.matcher, self._config.snippet_chars, text_source)
+                pages = PageBuilder(self._db, self.matcher, self._config.snippet_chars, self._text_source)
                 self._searcher = Searcher(
-                    self._db, self.id, self._store, self._live, self.matcher, pages, options or Options()
+                    self._db, self.id, self._store, self._live, self.matcher, pages, self._options
                 )
                 self._summaries = Summaries(self._db)
         except BaseException:

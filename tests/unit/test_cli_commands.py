@@ -291,8 +291,8 @@ def test_doctor_names_what_is_damaged_and_ends_with_a_data_problem(run: Run, dem
     assert demo.damaged_id in ran.out
     assert run("doctor", FLAKE).code == 0
     found = run("doctor", demo.damaged_id, "--json").json
-    assert found["damaged"] == 1
-    assert found["findings"][0]["findings"]
+    assert found["problems"] == 1
+    assert found["logs"][0]["findings"]
 
 
 def test_the_index_can_be_thrown_away(run: Run, index: Path) -> None:

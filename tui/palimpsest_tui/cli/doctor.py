@@ -1,4 +1,4 @@
-"""`palimpsest doctor`: which logs are damaged, foreign or odd, what exactly, where, and how much can be read."""
+"""`palimpsest doctor`: which logs are damaged, foreign or odd, where exactly, and what can be done."""
 
 from __future__ import annotations
 
@@ -15,10 +15,18 @@ from palimpsest_tui.cli.options import Settings, as_utf8, shared_options
 from palimpsest_tui.cli.output import say_progress, write_json, write_lines
 
 if TYPE_CHECKING:
-    from palimpsest_core import Finding, SessionSummary
+    from palimpsest_core import Finding, LogHealth
 
-NOTES = {"open-turn", "dangling-parent", "left-temporary-file", "generation-divergence", "twin-encoding"}
-"""Findings that tell something and are no damage: they do not make the command end with "data problem"."""
+PROBLEMS = ("unreadable", "damaged", "uncertain")
+"""What makes the command end with "data problem"; a newer format, another writer's events and leftovers do not."""
+
+REMEDIES = {
+    "rescue": "palimpsest rescue {id} --out DIR --write copies what can be read",
+    "newer-harness": "a newer harness reads it",
+    "plug-in": "the harness needs the plug-in that wrote it",
+    "other-file": "the session's other file may hold more",
+    "by-hand": "look at the file by hand",
+}
 
 
 @click.command("doctor")
@@ -27,7 +35,8 @@ NOTES = {"open-turn", "dangling-parent", "left-temporary-file", "generation-dive
 def command(settings: Settings, session: str | None) -> int:
     """Say which logs are damaged, foreign or odd, how, and where; of all sessions or of one.
 
-    Reads every log that is new or changed. Ends with 3 if anything is damaged or cannot be read.
+    Reads every log that is new or changed. Ends with 3 if anything is damaged or cannot be read. Logs are never
+    mended in place: `palimpsest rescue` writes a copy.
     """
     from palimpsest_core import to_json
 
@@ -35,22 +44,23 @@ def command(settings: Settings, session: str | None) -> int:
         only = find_session(engine, as_utf8(session)) if session is not None else None
         engine.refresh(cancel, show_progress)
         say_progress("")
-        rows = [row for row in engine.sessions(cancel) if only is None or row.id == only]
-    odd = [row for row in rows if row.findings or row.reason]
-    damaged = [row for row in odd if row.reason or any(item.code.value not in NOTES for item in row.findings or ())]
+        odd = [item for item in engine.health(cancel) if only is None or item.session_id == only]
+        count = 1 if only is not None else len(engine.sessions(cancel))
+    problems = [item for item in odd if item.ailment.value in PROBLEMS]
     if settings.json:
-        write_json("doctor", {"sessions": len(rows), "damaged": len(damaged), "findings": to_json(odd)})
+        write_json("doctor", {"sessions": count, "problems": len(problems), "logs": to_json(odd)})
     else:
-        write_lines(line for row in odd for line in _lines(row))
-        write_lines([f"{plural(len(rows), 'session')}: {len(damaged)} damaged, {len(odd) - len(damaged)} odd"])
-    return Exit.DATA if damaged else Exit.FINE
+        write_lines(line for item in odd for line in _lines(item))
+        write_lines([f"{plural(count, 'session')}: {len(problems)} with problems, {len(odd) - len(problems)} odd"])
+    return Exit.DATA if problems else Exit.FINE
 
 
-def _lines(row: SessionSummary) -> list[str]:
-    lines = [f"{cell(row.id)}  {row.state.value}  {cell(row.path)}"]
-    if row.reason:
-        lines.append(f"    {cell(row.reason)}")
-    lines += [f"    {finding.code.value}: {cell(finding.message)}{_place(finding)}" for finding in row.findings or ()]
+def _lines(item: LogHealth) -> list[str]:
+    lines = [f"{item.ailment.value}  {cell(item.session_id or '-')}  {cell(item.path)}"]
+    lines += [f"    {finding.code.value}: {cell(finding.message)}{_place(finding)}" for finding in item.findings]
+    for remedy in item.remedies:
+        if remedy.value in REMEDIES:
+            lines.append(f"    {cell(REMEDIES[remedy.value].format(id=item.session_id))}")
     return [*lines, ""]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from palimpsest_tui.cli.columns import cell, plural
-from palimpsest_tui.cli.corpus import find_session, open_engine
+from palimpsest_tui.cli.corpus import complete_id, find_session, open_engine
 from palimpsest_tui.cli.exits import Exit, Failure
 from palimpsest_tui.cli.interrupt import cancel_on_interrupt
 from palimpsest_tui.cli.options import Settings, as_path, as_utf8, shared_options
@@ -13,7 +13,7 @@ from palimpsest_tui.cli.output import say, write_json, write_text
 
 
 @click.command("rescue")
-@click.argument("session", metavar="ID")
+@click.argument("session", metavar="ID", shell_complete=complete_id)
 @click.option("--out", "out", metavar="DIR", required=True, help="The root that the copy goes to.")
 @click.option("--generation", type=int, metavar="N", help="Which file, where a session has several formats.")
 @click.option("--write", is_flag=True, help="Write the copy; without this the command only tells.")

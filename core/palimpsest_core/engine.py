@@ -7,6 +7,7 @@ All calls are synchronous, thread-safe and cancellable; every value returned is 
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -117,8 +118,7 @@ class Engine:
         records = self._corpus.records(cancel)
         if self.config.mode == "strict" or not self.mounted:
             return records
-        index = self._search.index()
-        rows = overview.known_rows(index) if index is not None else {}
+        rows = self._search.look_up(lambda index: overview.known_rows(index) if index is not None else {})
         return [overview.enriched(record, rows.get(record.header.id, ())) for record in records]
 
     def filter_sessions(self, filters: Any, cancel: CancelToken | None = None) -> list[SessionRecord]:
@@ -138,10 +138,10 @@ class Engine:
         `fresh` looks at the root: what the index does not know in its present state is listed from its header.
         Otherwise the rows are the index's alone (quick; empty before the first `refresh`).
         """
-        index = self._search.index()
         if not fresh or self._durable is None:
-            return overview.known_overview(index) if index is not None else []
-        return overview.present_overview(self._durable.root, index, self.config, cancel)
+            return self._search.look_up(lambda index: overview.known_overview(index) if index is not None else [])
+        present, root = overview.present_overview, self._durable.root
+        return self._search.look_up(lambda index: present(root, index, self.config, cancel))
 
     def lineage(self, session_id: str, cancel: CancelToken | None = None, *, fresh: bool = True) -> SessionTrace:
         """As `trace_session`, for people: circles, lost parents and unreadable logs end the trace with a reason."""
@@ -169,9 +169,9 @@ class Engine:
 
     def logs_of(self, session_id: str) -> list[SessionSummary]:
         """A row for each file of a session, the one that answers first. Raises `SESSION_NOT_FOUND`."""
-        primary = self._file_of(session_id, None)
-        assert self.root is not None
-        return health.logs_of_session(self.root, session_id, primary, self._search.index(), self.config)
+        primary, root = self._file_of(session_id, None), self.root
+        assert root is not None
+        return self._search.look_up(lambda index: health.logs_of_session(root, session_id, primary, index, self.config))
 
     def health(self, cancel: CancelToken | None = None) -> list[LogHealth]:
         """Every file below the root that is damaged, foreign, diverging or passed over, the worst first.
@@ -180,7 +180,8 @@ class Engine:
         """
         if self._durable is None:
             return []
-        return health.ailing_logs(self._durable.catalog(cancel), self._search.index(), cancel)
+        catalog = self._durable.catalog(cancel)
+        return self._search.look_up(lambda index: health.ailing_logs(catalog, index, cancel))
 
     def row_counts(self, path: str, cancel: CancelToken | None = None) -> RowCounts:
         """How many lines of the log at `path` are shown and how many withheld; reads it through.
@@ -196,6 +197,10 @@ class Engine:
     def rebuild_index(self) -> None:
         """Empty the index; the next `refresh` reads every log again."""
         self._search.rebuild()
+
+    def index_notices(self) -> list[str]:
+        """What was done to the index file so far, such as setting a damaged one aside; opens nothing."""
+        return self._search.notices()
 
     def index_status(self) -> IndexStatus:
         """Where the index is and how it is."""
@@ -432,14 +437,11 @@ class Engine:
 
     def _file_of(self, session_id: str, generation: int | None) -> LogFile:
         """The file that answers for a session: as the index knows it if it is still there, else as the root shows."""
-        index = self._search.index()
-        if index is not None:
-            for row in index.summaries_of(session_id):
-                if generation is None or row.generation == generation:
-                    try:
-                        return LogFile.at(row.path)
-                    except OSError:
-                        break
+        rows = self._search.look_up(lambda index: index.summaries_of(session_id) if index is not None else [])
+        row = next((row for row in rows if generation in (None, row.generation)), None)
+        if row is not None:
+            with suppress(OSError):
+                return LogFile.at(row.path)
         entry = self._durable.find(session_id) if self._durable is not None else None
         file = None
         if entry is not None:

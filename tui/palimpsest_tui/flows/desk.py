@@ -6,10 +6,13 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from palimpsest_core import Engine, printable_line
+from palimpsest_tui.flows.ailing import Ailing
+from palimpsest_tui.flows.beyond import Beyond
 from palimpsest_tui.flows.copying import Copying
 from palimpsest_tui.flows.exporting import Exporting
 from palimpsest_tui.flows.filtering import Filtering
 from palimpsest_tui.flows.finding import Finding
+from palimpsest_tui.flows.generations import Generations
 from palimpsest_tui.flows.inspecting import Inspecting
 from palimpsest_tui.flows.kinship import Kinship
 from palimpsest_tui.flows.listing import Listing
@@ -55,6 +58,9 @@ class Desk:
     marking: Marking
     exporting: Exporting
     living: Living
+    ailing: Ailing
+    beyond: Beyond
+    generations: Generations
 
     def __init__(self, screen: LedgerScreen, engine: Engine, settings: Settings, state: State) -> None:
         self.screen = screen
@@ -80,6 +86,9 @@ class Desk:
         self.marking = Marking(self)
         self.exporting = Exporting(self)
         self.living = Living(self)
+        self.ailing = Ailing(self)
+        self.beyond = Beyond(self)
+        self.generations = Generations(self)
 
     def say(self, text: str, *, bad: bool = False) -> None:
         """Say one sentence in the status line for a while."""

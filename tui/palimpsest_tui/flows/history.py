@@ -8,11 +8,12 @@ _KEPT = 200
 
 
 class Spot(NamedTuple):
-    """A place: a session, one of its generations, and an event of it (None: the session as a whole)."""
+    """A place: a session, one of its generations or files, and an event of it (None: the session as a whole)."""
 
     session_id: str
     generation: int | None
     seq: int | None
+    path: str | None = None
 
 
 class JumpHistory:

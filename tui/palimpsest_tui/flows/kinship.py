@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from palimpsest_core import CancelToken, Engine, ErrorCode, SessionQueryError, printable_line
 from palimpsest_core.model.session import SessionTrace
 from palimpsest_tui.jobs.asking import sentence
-from palimpsest_tui.widgets.lineage_rows import Compaction, lineage_rows
+from palimpsest_tui.widgets.lineage_rows import Compaction, lineage_rows, unreadable_row
 
 if TYPE_CHECKING:
     from palimpsest_tui.flows.desk import Desk
@@ -69,6 +69,10 @@ class Kinship:
 
     def _failed(self, error: Exception) -> None:
         self._family = None
+        session = self._desk.listing.by_id.get(self._of or "")
+        if session is not None and session.header is None:
+            self._desk.lineage_tree.show([unreadable_row(session)])
+            return
         self._desk.lineage_tree.show([])
         self._desk.lineage_tree.set_empty("The lineage cannot be told.", printable_line(sentence(error)))
 

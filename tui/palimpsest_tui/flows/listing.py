@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -48,6 +49,12 @@ def _kept(session: SessionSummary, known: SessionSummary | None) -> SessionSumma
     return msgspec.structs.replace(known, size=session.size, last_time=session.last_time)
 
 
+def _told_twice(sessions: Sequence[SessionSummary]) -> frozenset[str]:
+    """Ids that stand in more than one row: the row, not the id, says which log is meant."""
+    counted = Counter(session.id for session in sessions)
+    return frozenset(session_id for session_id, count in counted.items() if count > 1)
+
+
 class Listing:
     """Keeps the sessions and shows them; search results take their place for a while."""
 
@@ -61,6 +68,7 @@ class Listing:
         self.grouping = Grouping(desk.state.grouping) if desk.state.grouping in list(Grouping) else Grouping.TREE
         self._again = False
         self._shown = 0
+        self._twice: frozenset[str] = frozenset()
 
     # Loading -----------------------------------------------------------------------------------------------------
 
@@ -84,8 +92,11 @@ class Listing:
         self.by_id = summaries_by_id(sessions)
         self.loaded = True
         self.show()
+        self._twice = _told_twice(sessions)
         self._desk.finding.sessions_changed()
         self._desk.opening.sessions_changed()
+        self._desk.generations.sessions_changed()
+        self._desk.ailing.sessions_changed()
         self._desk.kinship.sessions_changed()
         self._desk.telling.where()
         if first:
@@ -219,7 +230,16 @@ class Listing:
             return
         session = self._desk.session_list.session_at(row)
         if session is not None:
-            self._desk.opening.open(session.id, None, focus=focus, remember=focus)
+            path = session.path if session.id in self._twice else None
+            self._desk.opening.open(session.id, None, path=path, focus=focus, remember=focus)
+
+    def session_of(self, session_id: str, path: str | None) -> SessionSummary | None:
+        """What the list knows of a session; of two under one id the one at `path`."""
+        if path is not None and session_id in self._twice:
+            found = next((session for session in self.sessions if session.path == path), None)
+            if found is not None:
+                return found
+        return self.by_id.get(session_id)
 
     def selected(self) -> SessionSummary | None:
         """The session that a command is about: the one under the cursor of the list, else the open one."""

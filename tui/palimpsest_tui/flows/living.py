@@ -177,6 +177,7 @@ class Living:
         desk.timeline.redraw()
         if self.following:
             desk.timeline.go(desk.timeline.row_count() - 1)
+        desk.beyond.read(log)
         desk.kinship.show()
         desk.telling.where()
         desk.telling.status()

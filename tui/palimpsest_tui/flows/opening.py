@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from functools import partial
 from typing import TYPE_CHECKING
 
-from palimpsest_core import CancelToken, OpenLog, printable_line
+from palimpsest_core import CancelToken, Flag, OpenLog, printable_line
 from palimpsest_core.model.event import Surface
 from palimpsest_core.model.session import SessionSummary
 from palimpsest_tui.flows.history import JumpHistory, Spot
@@ -32,7 +33,8 @@ class Opening:
         self.history = JumpHistory()
         self.view = View.ALL
         self._wanted_seq: int | None = None
-        self._asked: tuple[str, int | None] | None = None
+        self._wanted_moment: int | None = None
+        self._asked: tuple[str, int | None, str | None] | None = None
         self._arranged_rows = 0
         desk.timeline.set_empty(
             "No session is open.", "Enter opens the session under the cursor; / searches all of them."
@@ -46,36 +48,43 @@ class Opening:
         seq: int | None,
         *,
         generation: int | None = None,
+        path: str | None = None,
+        moment: int | None = None,
         focus: bool = True,
         remember: bool = True,
     ) -> None:
-        """Open a session, at an event if one is named. `remember` puts where you are into the jump history."""
-        if remember and (seq is not None or self._asked != (session_id, generation)):
+        """Open a session, at an event if one is named. `remember` puts where you are into the jump history.
+
+        `path` names one of several files of the session. `moment` (epoch ms) is where to land without an event.
+        """
+        asked = (session_id, generation, path)
+        if remember and (seq is not None or self._asked != asked):
             self.history.leave(self.here())
         if focus:
             self._desk.panes.enter("timeline")
-        if self._asked == (session_id, generation) and (self.log is not None or self._desk.jobs.running("open")):
+        if self._asked == asked and (self.log is not None or self._desk.jobs.running("open")):
             if seq is not None:
                 self.go_seq(seq)
+            elif not self._desk.jobs.running("open"):
+                self._desk.beyond.arrived()
             return
-        self._asked = (session_id, generation)
-        self._wanted_seq = seq
-        self.session = self._desk.listing.by_id.get(session_id)
+        self._asked = asked
+        self._wanted_seq, self._wanted_moment = seq, moment
+        self.session = self._desk.listing.session_of(session_id, path)
         self._desk.timeline.set_empty("Reading…")
         self._desk.telling.where()
-        work = partial(open_log, self._desk.engine, session_id, generation, self.view)
+        work = partial(open_log, self._desk.engine, session_id, generation, path, self.view)
         self._desk.jobs.ask_parts("open", work, self._loading, self._loaded, self._not_opened)
 
     def reopen(self) -> None:
         """Read the open log anew, such as after another file took its name; the cursor stays on its event."""
         if self._asked is None:
             return
-        session_id, generation = self._asked
+        session_id, generation, path = self._asked
         here = self.here()
         self._asked = None
-        self.open(
-            session_id, here.seq if here is not None else None, generation=generation, focus=False, remember=False
-        )
+        seq = here.seq if here is not None else None
+        self.open(session_id, seq, generation=generation, path=path, focus=False, remember=False)
 
     def _loading(self, loading: Loading) -> None:
         log, rows = loading
@@ -98,6 +107,8 @@ class Opening:
         self._desk.marking.show()
         self._desk.session_list.set_open(self.session.path if self.session is not None else None)
         self._desk.living.opened(log)
+        self._desk.generations.opened(log)
+        self._desk.beyond.opened()
         self._desk.kinship.opened(log.session_id)
         self._desk.inspecting.clear()
         if before is not None:
@@ -116,10 +127,16 @@ class Opening:
             if self._wanted_seq is not None:
                 self._desk.say(f"There is no event {seeking} in this log.", bad=True)
                 self._wanted_seq = None
+        elif self._wanted_moment is not None and len(loaded.log):
+            self.go_index(min(bisect_left(loaded.log.table.times, self._wanted_moment), len(loaded.log) - 1))
+        self._wanted_moment = None
+        self._desk.beyond.read(loaded.log)
         self._desk.finding.log_opened()
         self._desk.kinship.show()
         self._desk.inspecting.show()
         self._desk.telling.where()
+        if loaded.log.rows_withheld and loaded.log.findings:
+            self._desk.say(loaded.log.findings[0].message, bad=True)
 
     def _take_rows(self, loaded: Loaded, *, keep: bool) -> None:
         self._arranged_rows = loaded.stop
@@ -139,6 +156,7 @@ class Opening:
         self._desk.timeline.set_empty("This log cannot be read.", name, printable_line(reason))
         self._desk.timeline.refresh()
         self._desk.inspecting.clear()
+        self._desk.beyond.opened()
         self._desk.session_list.set_open(session.path if session is not None else None)
         self._desk.telling.where()
         self._desk.telling.status()
@@ -167,7 +185,7 @@ class Opening:
             return None
         index = self._desk.timeline.event_index
         seq = self.log.table.seqs[index] if index is not None and index < len(self.log) else None
-        return Spot(self._asked[0], self._asked[1], seq)
+        return Spot(self._asked[0], self._asked[1], seq, self._asked[2])
 
     def go_seq(self, seq: int, *, remember: bool = False) -> None:
         """Go to an event of the open log, in another view when the present one hides it."""
@@ -178,6 +196,10 @@ class Opening:
         if self._wanted_seq is not None and self.log is not None and self.log.complete:
             self._wanted_seq = None
             self._desk.say(f"There is no event {seq} in this log.", bad=True)
+
+    def go_index(self, index: int) -> None:
+        """Go to a row of the open log by its place, such as a withheld one, whose number is only claimed."""
+        self._show_event(index)
 
     def _show_event(self, index: int) -> bool:
         if self._desk.timeline.go_event(index):
@@ -208,7 +230,7 @@ class Opening:
         if spot is None:
             self._desk.say(f"There is no place to go {way}.")
             return
-        self.open(spot.session_id, spot.seq, generation=spot.generation, remember=False)
+        self.open(spot.session_id, spot.seq, generation=spot.generation, path=spot.path, remember=False)
         self._desk.session_list.go_session(spot.session_id)
         self._desk.telling.status()
 
@@ -264,13 +286,11 @@ class Opening:
         if log is None:
             self._desk.panes.title("timeline", "2 Timeline")
             return
-        counts = log.table.counts()
-        told = " · ".join(
-            f"{letter} {numbers.exact(counts[surface])}"
-            for letter, surface in (("C", Surface.CURRENT), ("S", Surface.SHADOWED), ("L", Surface.LOG_ONLY))
-        )
-        unsure = "  badges unreliable" if log.fold.unreliable else ""
-        self._desk.panes.title("timeline", f"2 Timeline  {self.view.value} · {told}{unsure}")
+        parts = [label] if (label := self._desk.generations.label(log)) else []
+        parts += [self.view.value, *told_counts(log, self.view)]
+        if log.fold.unreliable:
+            parts.append("badges unreliable")
+        self._desk.panes.title("timeline", "2 Timeline  " + " · ".join(parts))
 
     def gists_wanted(self, wanted: Timeline.GistsWanted) -> None:
         """Events on the screen that the paint had no time to read: read them in a worker."""
@@ -282,7 +302,23 @@ class Opening:
         """The list was read again: the open session may have another title or state, or be gone."""
         if self.log is None:
             return
-        known = self._desk.listing.by_id.get(self.log.session_id)
+        known = self._desk.listing.session_of(self.log.session_id, self._asked[2] if self._asked else None)
         if known is not None:
             self.session = known
             self._desk.session_list.set_open(known.path)
+
+
+def told_counts(log: OpenLog, view: View) -> list[str]:
+    """How many events are current, shadowed, log-only and withheld; in the conversation who said how much."""
+    table = log.table
+    if view is View.CONVERSATION:
+        prompts = len(table.select(flags=Flag.PROMPT))
+        answers = len(table.select(types=("assistant/message",), without=Flag.WITHHELD))
+        return [numbers.plural(prompts, "prompt"), numbers.plural(answers, "answer")]
+    counts = table.counts()
+    withheld = log.rows_withheld
+    letters = (("C", Surface.CURRENT), ("S", Surface.SHADOWED), ("L", Surface.LOG_ONLY))
+    # Withheld rows lie in the table as log-only ones.
+    real = {surface: count - (withheld if surface is Surface.LOG_ONLY else 0) for surface, count in counts.items()}
+    told = [f"{letter} {numbers.exact(max(0, real[surface]))}" for letter, surface in letters]
+    return [*told, f"W {numbers.exact(withheld)}"] if withheld else told

@@ -52,7 +52,8 @@ class Telling:
                 if part:
                     pieces += [Piece(" › ", "bar--dim"), Piece(printable_line(part), "bar--strong")]
             if session.state in STATE_WORD and session.state != "complete":
-                pieces.append(Piece(f"  {STATE_WORD[session.state]}", "badge--error"))
+                style = "bar--chip" if session.state == "newer" else "badge--error"
+                pieces.append(Piece(f"  {STATE_WORD[session.state]}", style))
         right: Line = []
         if self.index_text:
             right.append(Piece(self.index_text, "bar--dim"))
@@ -105,6 +106,11 @@ class Telling:
             if log.table.flags[index] & Flag.REPLACES or SURFACE_OF[mark] == "shadowed":
                 word = "replacement" if SURFACE_OF[mark] == "shadowed" else "replaced"
                 pieces += [Piece("% ", "bar--key"), Piece(f"{word}  ", "bar--dim")]
+            elif self._desk.beyond.twin(index) is not None:
+                pieces += [Piece("% ", "bar--key"), Piece("other writer  ", "bar--dim")]
         if self._desk.opening.history.can_go_back:
-            pieces += [Piece("< ", "bar--key"), Piece("back", "bar--dim")]
+            pieces += [Piece("< ", "bar--key"), Piece("back  ", "bar--dim")]
+        if count := self._desk.ailing.count:
+            pieces += [Piece(f"! {numbers.exact(count)} ", "badge--error"), Piece("H", "bar--key")]
+            pieces.append(Piece(" health", "bar--dim"))
         return pieces

@@ -62,6 +62,11 @@ class Walking:
         log, index = self._position()
         if log is None or not 0 <= index < len(log):
             return
+        twin = self._desk.beyond.twin(index)
+        if twin is not None:
+            self._desk.opening.history.leave(self._desk.opening.here())
+            self._desk.opening.go_index(twin)
+            return
         seq = log.table.seqs[index]
         if self._came_from is not None and self._came_from[:2] == (log, seq):
             target: int | None = self._came_from[2]

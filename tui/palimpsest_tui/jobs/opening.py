@@ -37,10 +37,16 @@ class Grown(NamedTuple):
 
 
 def open_log(
-    engine: Engine, session_id: str, generation: int | None, view: View, cancel: CancelToken, tell: Tell[Loading]
+    engine: Engine,
+    session_id: str,
+    generation: int | None,
+    path: str | None,
+    view: View,
+    cancel: CancelToken,
+    tell: Tell[Loading],
 ) -> Loaded:
-    """Open a log and read all of it."""
-    log = engine.open_log(session_id, generation)
+    """Open a log and read all of it; `generation` or `path` choose among several files of the session."""
+    log = engine.open_log(session_id, generation, path=path)
     tell(Loading(log, 0))
     log.load(cancel, lambda rows: tell(Loading(log, rows)))
     return arrange_log(log, view, cancel)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import NamedTuple
 
-from palimpsest_core import CancelToken, OpenLog
+from palimpsest_core import CancelToken, OpenLog, SecondLook
+from palimpsest_tui.reading.beyond import damage_lines, foreign_lines, missing_lines
 from palimpsest_tui.reading.event_doc import TextBuilder
 from palimpsest_tui.reading.facts import fact_lines, facts_of
 from palimpsest_tui.reading.lines import Document
@@ -24,17 +26,24 @@ class Reading(NamedTuple):
     pretty: bool
     events: int = 1
     """How many events the row stands for; more than one are a folded run that starts with the event."""
+    look: SecondLook | None = None
+    """What stands behind the readable part of the log."""
+    known: Collection[str] = ()
+    """The ids of sessions that exist: what names another one leads nowhere."""
 
 
 def read_event(log: OpenLog, index: int, reading: Reading, cancel: CancelToken) -> Document:
     """The document of one event."""
     facts = facts_of(log, index)
     head = fact_lines(facts, reading.width)
+    head += damage_lines(log, index, reading.look, reading.width)
+    head += foreign_lines(log, log.event(index), facts.flags, reading.width)
+    head += missing_lines(log, facts.sources, reading.width)
     if reading.tab is Tab.RAW:
         stored = log.raw(index)
         return raw_document(stored, head, reading.width, pretty=reading.pretty, wrapped=reading.wrapped, cancel=cancel)
     if reading.tab is Tab.TRACE:
-        return trace_document(log, facts, head, reading.width, cancel)
+        return trace_document(log, facts, head, reading.width, cancel, reading.known)
     builder = TextBuilder(reading.width, wrapped=reading.wrapped, cancel=cancel)
     if reading.events > 1:
         events = (log.event(at) for at in range(index, min(index + reading.events, index + RUN_MAX, len(log))))

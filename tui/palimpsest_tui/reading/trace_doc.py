@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
-from palimpsest_core import CancelToken, Gist, OpenLog, gist
+from palimpsest_core import CancelToken, Gist, OpenLog, SessionLink, gist, printable_line, session_links
 from palimpsest_core.model.event import Surface
 from palimpsest_tui.reading.facts import Facts
 from palimpsest_tui.reading.lines import Document, FixedBlock, Line, Link, Piece, plain
@@ -14,8 +14,29 @@ from palimpsest_tui.widgets.cells import clip, fit
 _SHOWN_MAX = 500
 
 
-def trace_document(log: OpenLog, facts: Facts, head: Sequence[Line], width: int, cancel: CancelToken) -> Document:
-    """Replaced by and its chain, replaces, cites, cited by; one line an event, each with its gist."""
+_SESSION_WORDS = {
+    "reference": "recalls",
+    "sender": "sent by",
+    "catalog": "child, says the parent",
+    "agent": "started agent",
+    "member": "team member",
+    "target": "sent to",
+    "delivery": "delivered from",
+}
+
+
+def trace_document(
+    log: OpenLog,
+    facts: Facts,
+    head: Sequence[Line],
+    width: int,
+    cancel: CancelToken,
+    known: Collection[str] = (),
+) -> Document:
+    """Replaced by and its chain, replaces, cites, cited by; one line an event, each with its gist.
+
+    Below them the sessions that the event names; a jump where `known` holds them.
+    """
     lines: list[Line] = [*head, []]
     links: dict[int, Link] = {}
     copied: list[str] = []
@@ -39,6 +60,15 @@ def trace_document(log: OpenLog, facts: Facts, head: Sequence[Line], width: int,
         if len(seqs) > _SHOWN_MAX:
             lines.append(plain(f"  and {len(seqs) - _SHOWN_MAX} more", "line--dim"))
         lines.append([])
+    named = [link for link in session_links(log.event(facts.at)) if link.session_id != log.session_id]
+    if named:
+        lines.append([Piece("sessions it names  ", "text--heading"), Piece(str(len(named)), "line--dim")])
+        for link in named[:_SHOWN_MAX]:
+            if link.session_id in known:
+                links[len(lines)] = Link(None, link.session_id)
+            copied.append(f"{link.kind} {link.session_id}")
+            lines.append(_session_line(link, link.session_id in known, width))
+        lines.append([])
     first = min(links, default=len(head) + 1)
     return Document([FixedBlock(lines)], links=links, copy_text="\n".join(copied), has_cursor=True, first_line=first)
 
@@ -46,7 +76,7 @@ def trace_document(log: OpenLog, facts: Facts, head: Sequence[Line], width: int,
 def _link_line(log: OpenLog, seq: int, width: int) -> Line:
     index = log.index_of_seq(seq)
     if index is None:
-        return [Piece(f"  {seq}", "text--link"), Piece("  not in this log", "line--dim")]
+        return [Piece(f"  {seq}", "badge--error"), Piece("  there is no such event in this log", "badge--error")]
     surface: Surface = log.row(index).surface
     found: Gist = gist(log.event(index))
     seq_text = f"  {seq} "
@@ -57,4 +87,22 @@ def _link_line(log: OpenLog, seq: int, width: int) -> Line:
         Piece(BADGE[surface] + " ", BADGE_STYLE[surface]),
         Piece(label, BADGE_STYLE[surface]),
         Piece(clip(found.text, room)),
+    ]
+
+
+def _session_line(link: SessionLink, known: bool, width: int) -> Line:
+    """Another session: how it is named, its id and label, up to where it was taken."""
+    word = _SESSION_WORDS.get(link.kind, link.kind)
+    parts = [printable_line(link.label)] if link.label else []
+    if link.seq is not None:
+        parts.append(f"up to {link.seq} as its log was then")
+    if not known:
+        parts.append("not in this root")
+    session_id = printable_line(link.session_id)
+    note = "  " + " · ".join(parts) if parts else ""
+    room = max(8, width - len(word) - 4)
+    return [
+        Piece(f"  {word} "),
+        Piece(clip(session_id, room), "text--link" if known else "line--dim"),
+        Piece(clip(note, max(0, room - len(session_id))), "line--dim"),
     ]

@@ -64,7 +64,7 @@ class HelpScreen(Window[None]):
 
     def _lines(self) -> list[Line]:
         lines: list[Line] = []
-        for where in _ORDER.get(self._pane, (Where.LIST, Where.MAIN, Where.SEARCH)):
+        for where in _ORDER.get(self._pane, (Where.LIST, Where.MAIN, Where.SEARCH, Where.HEALTH, Where.RESCUE)):
             lines += [[], plain(where.value, "text--heading")]
             lines += [line for key in KEYS if key.where is where for line in self._key(key)]
         lines += [[], plain("words of the search bar", "text--heading")]

@@ -123,7 +123,7 @@ class LedgerScreen(Screen[None]):
         """Say what is the matter with a root of which nothing opens, once."""
         if problem and not self._told_root:
             self._told_root = True
-            self._show_notice([problem])
+            self._show_notice([*self._notice_lines, problem])
 
     def _show_notice(self, lines: list[str]) -> None:
         notice = self.query_one("#notice", Page)

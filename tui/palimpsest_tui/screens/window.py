@@ -6,6 +6,7 @@ from typing import ClassVar, TypeVar
 
 from textual.binding import BindingType
 from textual.screen import ModalScreen
+from textual.types import CSSPathType
 
 from palimpsest_tui.keys import Where, bindings
 
@@ -16,7 +17,7 @@ class Window(ModalScreen[Result]):
     """A window; closing it gives None."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings(Where.DIALOG)
-    CSS_PATH = "window.tcss"
+    CSS_PATH: ClassVar[CSSPathType | None] = "window.tcss"
     AUTO_FOCUS = "LineList, Input"
 
     def action_close(self) -> None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from palimpsest_core import ailment_of
 from palimpsest_core.model.event import Surface
-from palimpsest_core.model.session import SessionState
+from palimpsest_core.model.session import SessionState, SessionSummary
 
 BADGE: dict[Surface, str] = {Surface.CURRENT: "C", Surface.SHADOWED: "S", Surface.LOG_ONLY: "L"}
 """What the model sees of an event: C now, S no longer, L never."""
@@ -36,6 +37,27 @@ STATE_STYLE: dict[SessionState, str] = {
     SessionState.NEWER: "state--newer",
     SessionState.UNREADABLE: "state--damaged",
 }
+NEWEST_KNOWN = 4
+"""The newest format that is read by rules of its own; later ones go by its rules as far as they fit."""
+
+ODD = "?"
+"""The mark of a session whose log is sound and has something odd about it: see the health screen."""
+
+
+def mark_of(session: SessionSummary) -> str:
+    """The mark in front of a session."""
+    mark = STATE_MARK[session.state]
+    return ODD if mark == " " and is_odd(session) else mark
+
+
+def is_odd(session: SessionSummary) -> bool:
+    """Whether there is something to say about a session's log, or a newer format lies beside it unread."""
+    if session.findings and ailment_of(session.findings) is not None:
+        return True
+    beside = session.generations or ()
+    return len(beside) > 1 and max(beside) > NEWEST_KNOWN
+
+
 STATE_CLASSES = {"state--active", "state--interrupted", "state--damaged", "state--newer"}
 
 STATE_WORD: dict[SessionState, str] = {
@@ -52,11 +74,18 @@ LEGEND: tuple[tuple[str, str], ...] = (
     ("S", "shadowed: the model saw it, something replaced it"),
     ("L", "log-only: the model never saw it"),
     ("W", "withheld: a row after damage that never became an event"),
-    ("─", "in the timeline: a boundary (compaction, replacement, fork cut, resume)"),
+    ("─", "in the timeline: a boundary (compaction, replacement, fork cut, resume, refused row)"),
+    ("1· ·2", "two writers overlap: the first one's rows, the second one's; % goes between them"),
+    ("??", "between two writers: a row whose number fits neither"),
     ("*", "a marked event; a session that is active: its log grows"),
     ("~", "an event made up to close an open turn; a session whose last turn is open"),
     ("!", "damaged: readable up to the damage"),
     ("^", "written by a newer harness"),
     ("x", "cannot be read"),
+    ("?", "sound, with something odd: H says what"),
+    ("fork", "a session that was branched off another one and took its history over"),
+    ("sub", "a subagent that started afresh"),
+    ("fsub", "a subagent that took its parent's history over"),
+    ("15+90", "15 events of its own, 90 inherited"),
 )
 """Every letter and mark with its meaning, for the help."""

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from palimpsest_core.model.session import Lineage, LineageNode, SessionRecord, SessionSummary, SessionTrace
+from palimpsest_tui.widgets import numbers
 
 
 class LineageRow(NamedTuple):
@@ -30,7 +31,7 @@ class Compaction(NamedTuple):
     events: int
 
 
-_KIND = {Lineage.FORK: "fork", Lineage.SUBAGENT_FRESH: "sub", Lineage.SUBAGENT_FORKED: "sub"}
+_KIND = {Lineage.FORK: "fork", Lineage.SUBAGENT_FRESH: "subagent", Lineage.SUBAGENT_FORKED: "forked subagent"}
 
 
 def lineage_rows(
@@ -43,8 +44,7 @@ def lineage_rows(
     rows: list[LineageRow] = []
     lead, depth_lead = "", ""
     if family.unresolved_parent_id is not None:
-        reason = family.reason or "the parent is not in this root"
-        rows.append(LineageRow("", "?", family.unresolved_parent_id, "", reason=reason))
+        rows.append(_unresolved(family.unresolved_parent_id, family.reason, known))
         lead, depth_lead = "└ ", "  "
     elif family.reason:
         rows.append(LineageRow("", "?", "", "", reason=family.reason))
@@ -64,6 +64,20 @@ def lineage_rows(
             last = number == len(members) - 1
             waiting.append((members[number], below + ("└ " if last else "├ "), below + ("  " if last else "│ ")))
     return rows
+
+
+def unreadable_row(session: SessionSummary) -> LineageRow:
+    """The only node of a session whose log cannot be read: nothing tells of its family."""
+    return LineageRow("", "x", session.id, "", session_id=session.id, reason=session.reason or "", current=True)
+
+
+def _unresolved(parent_id: str, reason: str | None, known: Mapping[str, SessionSummary]) -> LineageRow:
+    """The end of the way up: a parent that is not there, cannot be read, or was passed already (a circle)."""
+    parent = known.get(parent_id)
+    if parent is None:
+        return LineageRow("", "?", parent_id, "", reason=reason or "The parent is not in this root.")
+    sign = "x" if parent.header is None else "↺"
+    return LineageRow("", sign, parent_id, "", session_id=parent_id, reason=reason or "")
 
 
 def _row(node: LineageNode, rail: str, known: Mapping[str, SessionSummary], is_current: bool) -> LineageRow:
@@ -86,10 +100,13 @@ def _row(node: LineageNode, rail: str, known: Mapping[str, SessionSummary], is_c
 def _note(record: SessionRecord) -> str:
     kind = _KIND.get(record.lineage) if record.lineage is not None else None
     if kind is None:
-        kind = "fork" if record.header.seeded else "sub" if record.header.parent_session else "root"
-    if record.inherited_cut:
-        return f"{kind} @{record.inherited_cut}"
-    return kind
+        kind = "fork" if record.header.seeded else "child" if record.header.parent_session else "root"
+    if not record.inherited_cut:
+        return kind
+    note = f"{kind} @{record.inherited_cut}"
+    if record.own is None or record.inherited is None:
+        return note
+    return f"{note}, own {numbers.exact(record.own)} of {numbers.exact(record.own + record.inherited)}"
 
 
 def _compaction(compaction: Compaction, rail: str, session_id: str) -> LineageRow:

@@ -10,9 +10,9 @@ from rich.style import Style
 
 from palimpsest_core import printable_line
 from palimpsest_core.model.search import SessionHit
-from palimpsest_core.model.session import SessionState, SessionSummary
+from palimpsest_core.model.session import Lineage, SessionState, SessionSummary
 from palimpsest_tui.widgets import numbers
-from palimpsest_tui.widgets.badges import BADGE, BADGE_CLASSES, BADGE_STYLE, STATE_CLASSES, STATE_MARK, STATE_STYLE
+from palimpsest_tui.widgets.badges import BADGE, BADGE_CLASSES, BADGE_STYLE, STATE_CLASSES, STATE_STYLE, mark_of
 from palimpsest_tui.widgets.cells import Matcher, clip, fit, fit_right, width_of
 from palimpsest_tui.widgets.line_list import LineList
 from palimpsest_tui.widgets.session_rows import ListRow, project_name
@@ -138,11 +138,11 @@ class SessionList(LineList):
     def _draw_session(self, session: SessionSummary, rail: str, width: int) -> list[Segment]:
         dim = self.partial("line--dim")
         numbers_width = 12  # age (6) and events (5) with a space
-        mark = Segment(STATE_MARK[session.state], self._state_style(session.state))
+        mark = Segment(mark_of(session), self._state_style(session.state))
         width -= 1
         wide, wider = width >= 52, width >= 66
         title_room = width - numbers_width - (8 if wide else 0) - (16 if wider else 0)
-        rail_text = clip(rail, max(0, title_room - 8))
+        rail_text = clip(rail + kind_of(session), max(0, title_room - 8))
         title = fit(title_of(session), title_room - width_of(rail_text))
         style = self.partial("line--strong") if session.path == self.open_key else self._title_style(session)
         segments = [mark, Segment(rail_text, self.partial("session--rail")), Segment(title, style)]
@@ -150,7 +150,7 @@ class SessionList(LineList):
             segments.append(Segment(" " + fit(printable_line(project_name(session)), 15), dim))
         when = numbers.age(session.last_time or session.created_at, self._now_ms)
         segments.append(Segment(fit_right(when, 7), dim))
-        segments.append(Segment(fit_right(numbers.count(session.events), 5), dim))
+        segments.append(Segment(fit_right(counted(session), 5), dim))
         if wide:
             segments.append(Segment(fit_right(numbers.size(session.size), 8), dim))
         return segments
@@ -165,7 +165,7 @@ class SessionList(LineList):
             more = f" ={found.carried_by + 1}" + more
         when = fit_right(numbers.age(hit.time, self._now_ms), 7)
         style = self.partial("line--strong")
-        mark = Segment(" ") if session is None else Segment(STATE_MARK[session.state], self._state_style(session.state))
+        mark = Segment(" ") if session is None else Segment(mark_of(session), self._state_style(session.state))
         first = [
             mark,
             Segment(fit(title, width - len(when) - 7), style),
@@ -188,6 +188,22 @@ class SessionList(LineList):
     def _state_style(self, state: SessionState) -> Style:
         name = STATE_STYLE.get(state)
         return Style.null() if name is None else self.partial(name)
+
+
+_KIND = {Lineage.FORK: "fork ", Lineage.SUBAGENT_FRESH: "sub ", Lineage.SUBAGENT_FORKED: "fsub "}
+
+
+def kind_of(session: SessionSummary) -> str:
+    """How a session came to be, in front of its title: a fork, a fresh subagent, a subagent that took history over."""
+    return _KIND.get(session.lineage, "") if session.lineage is not None else ""
+
+
+def counted(session: SessionSummary) -> str:
+    """How many events are a session's own; `+` where it inherited others, with their number if that fits too."""
+    if not session.inherited or session.own is None:
+        return numbers.count(session.events)
+    both = f"{numbers.count(session.own)}+{numbers.count(session.inherited)}"
+    return both if len(both) <= 5 else f"{numbers.count(session.own)}+"
 
 
 def title_of(session: SessionSummary) -> str:

@@ -13,11 +13,12 @@ from textual.geometry import Region
 from textual.message import Message
 from textual.strip import Strip
 
-from palimpsest_core import BOUNDARY, Flag, Gist, OpenLog, gist, printable_line
+from palimpsest_core import BOUNDARY, Flag, Gist, OpenLog, SecondLook, gist, printable_line
 from palimpsest_core import SURFACE_OF as SURFACES
 from palimpsest_tui.widgets import numbers
 from palimpsest_tui.widgets.badges import BADGE, BADGE_CLASSES, BADGE_STYLE, WITHHELD
 from palimpsest_tui.widgets.cells import Matcher, clip, fit, fit_right, width_of
+from palimpsest_tui.widgets.lanes import lane_cell, refused_text
 from palimpsest_tui.widgets.line_list import LineList
 from palimpsest_tui.widgets.timeline_rows import Place, Singles, TimelineRows
 from palimpsest_tui.widgets.timeline_views import View
@@ -59,6 +60,7 @@ class Timeline(LineList):
         self._marks: Collection[int] = ()
         self._hits: Collection[int] = ()
         self._matcher = Matcher("")
+        self._look: SecondLook | None = None
 
     # What is shown -----------------------------------------------------------------------------------------------
 
@@ -72,6 +74,12 @@ class Timeline(LineList):
         self.rows_changed(keep=False if wanted is None else keep)
         if wanted is not None and rows is not None and self.event_index != wanted:
             self.go(rows.row_near(wanted), tell=False)
+
+    def set_second_look(self, look: SecondLook | None) -> None:
+        """What stands behind the readable part of the log that is shown."""
+        if look is not self._look:
+            self._look = look
+            self.redraw()
 
     def forget(self, events: Collection[int]) -> None:
         """Some events changed: read and draw them anew."""
@@ -189,6 +197,8 @@ class Timeline(LineList):
             return Segment("*", self.partial("line--strong"))
         if self.rows.is_prefix(row) or self.log_shown.table.flags[event] & BOUNDARY or event == self.log_shown.cut:
             return Segment("─", self.partial("timeline--boundary"))
+        if self._look is not None and event == self._look.refused:
+            return Segment("─", self.partial("timeline--boundary"))
         if self.log_shown.table.flags[event] & Flag.SYNTHETIC:
             return Segment("~", self.partial("line--dim"))
         return Segment("│" if place.depth else " ", self.partial("line--dim"))
@@ -229,6 +239,8 @@ class Timeline(LineList):
         else:
             badge, style = BADGE[surface], self.partial(BADGE_STYLE[surface])
         segments.append(Segment(badge + " ", style))
+        if self._look is not None and (lane := lane_cell(self._look, event)):
+            segments.append(Segment(lane, style))
         room = width - sum(len(segment.text) for segment in segments)
         if place.span.events > 1:
             segments += self._draw_fold(place, room)
@@ -241,6 +253,8 @@ class Timeline(LineList):
         found = self._gist(event)
         if found is None:
             return [Segment("…", self.partial("line--dim"))]
+        if self._look is not None and event == self._look.refused:
+            found = refused_text(self._look, found)
         label_style = self.partial("badge--error") if flags & Flag.ERROR else style
         label = fit(found.label, _LABEL_WIDTH) + " "
         tail = ""

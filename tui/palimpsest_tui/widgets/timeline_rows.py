@@ -21,6 +21,10 @@ _SHOWN = bytes(0 if value == HIDDEN else 1 for value in range(256))
 _STARTS_ALWAYS = bytes(1 if value == SINGLE else 0 for value in range(256))
 _NONZERO = bytes(0 if value == 0 else 1 for value in range(256))
 
+BLOCK = 1 << 15
+"""Events arranged at a time. Calls into C hold the interpreter until they are through: a million events at once stop
+the screen for 60 ms each, a block for two."""
+
 
 class Span(NamedTuple):
     """The events of one row: so many of them from index `start` on."""
@@ -34,20 +38,13 @@ class FoldedRows:
 
     __slots__ = ("_counts", "_end", "_last_class", "_starts")
 
-    def __init__(self, classes: bytes, offset: int = 0) -> None:
+    def __init__(self, classes: bytes = b"", offset: int = 0) -> None:
         """Rows for the events whose classes are given, the first of them at index `offset`."""
-        starts = _row_starts(classes)
-        self._end = offset + len(classes)
-        self._last_class = classes[-1] if classes else HIDDEN
-        edges = array("I", compress(range(len(classes)), starts))
-        ends = edges[1:]
-        ends.append(len(classes))
-        lengths = array("I", map(sub, ends, edges))
-        shown = bytes(map(classes.__getitem__, edges)).translate(_SHOWN)
-        if offset:
-            edges = array("I", [edge + offset for edge in edges])
-        self._starts = array("I", compress(edges, shown))
-        self._counts = array("I", compress(lengths, shown))
+        self._starts = array("I")
+        self._counts = array("I")
+        self._end = offset
+        self._last_class = HIDDEN
+        self.extend(classes)
 
     def __len__(self) -> int:
         return len(self._starts)
@@ -69,16 +66,25 @@ class FoldedRows:
         return min(row + 1, len(self._starts) - 1)
 
     def extend(self, classes: bytes) -> None:
-        """Add events that were appended to the log; a run goes on over the seam."""
-        for value in classes:
-            if value != HIDDEN:
-                if value > SINGLE and value == self._last_class and self._counts:
-                    self._counts[-1] += 1
-                else:
-                    self._starts.append(self._end)
-                    self._counts.append(1)
-            self._last_class = value
-            self._end += 1
+        """Add events that follow the last one; a run goes on over the seam."""
+        for at in range(0, len(classes), BLOCK):
+            self._extend_block(classes[at : at + BLOCK])
+
+    def _extend_block(self, classes: bytes) -> None:
+        edges = array("I", compress(range(len(classes)), _row_starts(classes)))
+        ends = edges[1:]
+        ends.append(len(classes))
+        lengths = array("I", map(sub, ends, edges))
+        shown = bytes(map(classes.__getitem__, edges)).translate(_SHOWN)
+        starts = array("I", compress(map(self._end.__add__, edges), shown))
+        counts = array("I", compress(lengths, shown))
+        if classes[0] > SINGLE and classes[0] == self._last_class and self._counts:
+            self._counts[-1] += counts[0]
+            del starts[0], counts[0]
+        self._starts.extend(starts)
+        self._counts.extend(counts)
+        self._last_class = classes[-1]
+        self._end += len(classes)
 
     def cut_back(self, event: int, last_class: int) -> None:
         """Forget the events from `event` on; `last_class` is the class of the event before it."""
@@ -115,7 +121,7 @@ class Singles:
 def _row_starts(classes: bytes) -> bytes:
     """One byte for each event: whether a row (or a hidden stretch) starts there.
 
-    The whole is done on big integers and translate tables: 40 ms for a million events, against 300 ms in a loop.
+    Done on big integers and translate tables, a tenth of the time of a loop.
     """
     size = len(classes)
     if not size:

@@ -5,7 +5,16 @@ from __future__ import annotations
 from enum import StrEnum
 
 from palimpsest_core import EventTable, Flag, Mark
-from palimpsest_tui.widgets.timeline_rows import BOUNDARY, CHUNK, HIDDEN, RESUME, SINGLE, FoldedRows, TimelineRows
+from palimpsest_tui.widgets.timeline_rows import (
+    BLOCK,
+    BOUNDARY,
+    CHUNK,
+    HIDDEN,
+    RESUME,
+    SINGLE,
+    FoldedRows,
+    TimelineRows,
+)
 
 
 class View(StrEnum):
@@ -20,7 +29,8 @@ class View(StrEnum):
 
 
 _BOUNDARY_TYPES = frozenset({"turn/start", "turn/end", "step/start", "step/end"})
-_CONVERSATION_TYPES = frozenset({"assistant/message"})
+_CONVERSATION_TYPES = frozenset({"assistant/message", "user/message", "steering/message"})
+"""Everything said to and by the model; labels tell prompts of the person from what was injected, relayed, summed up."""
 _FOLDED_FLAGS = {Flag.CHUNK: CHUNK, Flag.RESUME: RESUME}
 
 
@@ -46,13 +56,17 @@ def classes(table: EventTable, view: View, start: int = 0, stop: int | None = No
 def build_rows(table: EventTable, view: View, cut: int | None, stop: int) -> TimelineRows:
     """The rows of the first `stop` events; `cut` leading ones are the inherited prefix. About 0.3 s for a million."""
     seam = min(cut or 0, stop)
-    prefix = FoldedRows(classes(table, view, 0, seam)) if seam else None
-    if prefix is not None and not len(prefix):
-        prefix, hidden = None, seam
-    else:
-        hidden = seam
-    own = FoldedRows(classes(table, view, hidden, stop), hidden)
-    return TimelineRows(own, prefix, seam if prefix is not None else 0)
+    prefix = _rows(table, view, 0, seam)
+    if not len(prefix):
+        return TimelineRows(_rows(table, view, seam, stop))
+    return TimelineRows(_rows(table, view, seam, stop), prefix, seam)
+
+
+def _rows(table: EventTable, view: View, start: int, stop: int) -> FoldedRows:
+    rows = FoldedRows(offset=start)
+    for at in range(start, stop, BLOCK):
+        rows.extend(classes(table, view, at, min(at + BLOCK, stop)))
+    return rows
 
 
 def _by_type(table: EventTable, start: int, end: int) -> bytes:
@@ -80,7 +94,11 @@ def _any_flag(flags: int) -> bytes:
     return bytes(SINGLE if value & flags else HIDDEN for value in range(256))
 
 
-_FOLDS = bytes(
-    next((fold for flag, fold in _FOLDED_FLAGS.items() if value & flag and not value & Flag.WITHHELD), HIDDEN)
-    for value in range(256)
-)
+def _fold_of(flags: int) -> int:
+    """What the flags make of an event's class: raw rows and made-up closers stand alone, whatever their type."""
+    if flags & (Flag.WITHHELD | Flag.SYNTHETIC):
+        return SINGLE
+    return next((fold for flag, fold in _FOLDED_FLAGS.items() if flags & flag), HIDDEN)
+
+
+_FOLDS = bytes(_fold_of(value) for value in range(256))

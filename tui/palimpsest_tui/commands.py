@@ -77,6 +77,8 @@ _WITH_KEYS: tuple[Command, ...] = (
     _command("lineage.toggle", lambda desk: desk.panes.toggle_lineage()),
     _command("pane.grow", lambda desk: desk.panes.resize(1)),
     _command("pane.shrink", lambda desk: desk.panes.resize(-1)),
+    _command("health.show", lambda desk: desk.ailing.show()),
+    _command("generation.next", lambda desk: desk.generations.next()),
     _command("palette", lambda desk: desk.screen.app.action_command_palette()),
     _command("help", lambda desk: desk.help()),
     _command("quit", lambda desk: desk.screen.app.exit()),
@@ -100,6 +102,18 @@ _WITHOUT_KEYS: tuple[Command, ...] = (
         "Raw: laid out or as stored",
         "Change how raw JSON is shown",
         lambda desk: desk.inspecting.next_view(),
+    ),
+    Command(
+        "damage.go",
+        "Go to the damage",
+        "The row at which the readable part of this log ends",
+        lambda desk: desk.beyond.go(),
+    ),
+    Command(
+        "generation.list",
+        "Files of this session",
+        "Choose among the formats that lie in its folder",
+        lambda desk: desk.generations.choose(),
     ),
     Command(
         "theme.next",

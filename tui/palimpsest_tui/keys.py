@@ -22,6 +22,8 @@ class Where(StrEnum):
     MAIN = "the main screen"
     SEARCH = "the search bar"
     EXPORT = "the export window"
+    HEALTH = "the health screen"
+    RESCUE = "the rescue window"
     DIALOG = "every window"
 
 
@@ -39,6 +41,7 @@ class Key(NamedTuple):
 
 
 _L, _M, _S, _E, _D = Where.LIST, Where.MAIN, Where.SEARCH, Where.EXPORT, Where.DIALOG
+_H, _R = Where.HEALTH, Where.RESCUE
 
 KEYS: tuple[Key, ...] = (
     Key("list.down", "j,down", _L, "Next row", "Move to the next row", "move(1)"),
@@ -92,6 +95,8 @@ KEYS: tuple[Key, ...] = (
     Key("lineage.toggle", "L", _M, "Lineage on or off", "Show or hide the lineage"),
     Key("pane.grow", "+", _M, "Larger pane", "Give the focused pane more room"),
     Key("pane.shrink", "_", _M, "Smaller pane", "Give the focused pane less room"),
+    Key("health.show", "H", _M, "Health", "Every log that is damaged, foreign or diverging, and how to save it"),
+    Key("generation.next", "V", _M, "Other file", "Open another format of this session, where there are several"),
     Key("palette", ":,ctrl+p", _M, "Commands", "Find any command by its name"),
     Key("help", "?", _M, "Keys", "Show the keys that work here", hint="Keys"),
     Key("quit", "q", _M, "Quit", "Leave the app"),
@@ -107,6 +112,10 @@ KEYS: tuple[Key, ...] = (
     Key("export.copy", "c", _E, "Copy path", "Copy the path of the archive", "copy_path"),
     Key("export.folder", "o", _E, "Open folder", "Open the folder of the archive", "open_folder"),
     Key("export.hide", "escape", _E, "Hide", "Hide the window; a running export goes on", "hide"),
+    Key("health.rescue", "r", _H, "Rescue", "Show what can be saved of the log, then write it to a new root", "rescue"),
+    Key("health.copy", "y", _H, "Copy", "Copy what is said of the log", "copy"),
+    Key("health.look", "R", _H, "Look again", "Look through the root again", "look"),
+    Key("rescue.go", "enter", _R, "Show, then write", "Show what would be written; then write it", "go"),
     Key("dialog.close", "escape,q", _D, "Close", "Close the window", "close"),
 )  # fmt: skip
 
@@ -121,7 +130,9 @@ _TOGETHER = {
     Where.MAIN: (Where.LIST, Where.MAIN),
     Where.SEARCH: (Where.SEARCH,),
     Where.EXPORT: (Where.EXPORT,),
-    Where.DIALOG: (Where.DIALOG, Where.LIST),
+    Where.HEALTH: (Where.HEALTH, Where.DIALOG, Where.LIST),
+    Where.RESCUE: (Where.RESCUE, Where.DIALOG),
+    Where.DIALOG: (Where.DIALOG, Where.LIST, Where.HEALTH, Where.RESCUE),
 }
 
 

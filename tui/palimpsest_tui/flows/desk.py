@@ -24,6 +24,7 @@ from palimpsest_tui.flows.telling import Telling
 from palimpsest_tui.flows.walking import Walking
 from palimpsest_tui.jobs.asking import Jobs, sentence
 from palimpsest_tui.screens.help import HelpScreen
+from palimpsest_tui.screens.window import Window
 from palimpsest_tui.settings import Settings, State
 from palimpsest_tui.themes import NAMES
 from palimpsest_tui.widgets.inspector import Inspector
@@ -92,7 +93,10 @@ class Desk:
 
     def say(self, text: str, *, bad: bool = False) -> None:
         """Say one sentence in the status line for a while."""
-        self.telling.say(printable_line(text), bad=bad)
+        told = printable_line(text)
+        self.telling.say(told, bad=bad)
+        if isinstance(window := self.screen.app.screen, Window):
+            window.hear(told)
 
     def push(self, screen: Any, then: Callable[[Any], None] | None = None) -> None:
         """Show a window over this screen."""

@@ -20,6 +20,10 @@ class Window(ModalScreen[Result]):
     CSS_PATH: ClassVar[CSSPathType | None] = "window.tcss"
     AUTO_FOCUS = "LineList, Input"
 
+    def hear(self, sentence: str) -> None:
+        """What is said in the status line while this window stands over it; only a window that hides it needs it."""
+        del sentence
+
     def action_close(self) -> None:
         """Close the window."""
         self.dismiss(None)

@@ -375,9 +375,24 @@ def test_a_header_is_read_from_its_frame_alone(tmp_path: Path) -> None:
 def test_a_file_without_usable_header_is_unreadable_for_a_reason(tmp_path: Path, content: bytes, detail: str) -> None:
     log = read_log(write(tmp_path, content), config=CONFIG)
     assert log.header is None
-    assert (log.events, log.rows) == ([], 0)
+    assert (log.events, log.rows) == ([], log.withheld_rows)
     assert log.findings[0].code == FindingCode.UNREADABLE
     assert detail in (f.detail for f in log.findings) or detail == "header-json"
+
+
+@pytest.mark.parametrize("plain", [False, True])
+def test_the_lines_of_a_log_without_usable_header_are_all_there_and_withheld(tmp_path: Path, plain: bool) -> None:
+    lines = [{**header(), "id": 5}, row(0), packed(1, ["a", "b"]), row(3)]
+    content = text_of(lines) if plain else frames(lines)
+    with LogReader(write(tmp_path, content, plain=plain), config=CONFIG) as reader:
+        rows = [r for batch in reader.batches() for r in batch]
+        assert [(r.line, r.type, r.seq, r.withheld, r.problem) for r in rows[1:]] == [
+            (2, "turn/start", 0, True, "no-header"),
+            (3, "text-chunks", 1, True, "seq-gap"),
+            (4, "turn/start", 3, True, "seq-gap"),
+        ]
+        assert b"".join(reader.line_of(r) for r in rows) == text_of(lines)
+        assert (reader.rows_read, reader.rows_withheld, reader.next_seq) == (4, 4, 0)
 
 
 def test_a_first_frame_with_more_than_the_header_is_read_and_noted(tmp_path: Path) -> None:

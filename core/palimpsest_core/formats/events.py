@@ -42,6 +42,11 @@ def expand_sources(value: Any) -> Any:
     return out
 
 
+def stored_sources(raw: msgspec.Raw) -> Any:
+    """The `sourceEventSeqs` of an envelope as an event would have them."""
+    return expand_sources(_exact(raw))
+
+
 _MOST_SOURCES = 4_000_000
 
 

@@ -34,6 +34,8 @@ _REASONS = {
     "bad-magic": ("foreign-bytes", "The file does not begin like a compressed log: foreign bytes under a log's name."),
     "unended-frame": ("header-frame", "The first frame holds no whole line, so there is no header."),
     "too-long": ("header-json", "The first line is far too long to be a header."),
+    "window": ("header-frame-damaged", "The first frame needs a larger window than is allowed, so it is not read."),
+    "expansion": ("header-frame-damaged", "The first frame holds far more text than a header, so it is not read."),
     "other": ("header-frame-damaged", "The first frame is damaged, so there is no header."),
 }
 _ODD = {

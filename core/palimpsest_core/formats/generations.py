@@ -24,3 +24,11 @@ def generation(version: int) -> Generation:
 def is_known(version: int) -> bool:
     """Whether a version is one of those read by their own rules."""
     return 0 <= version <= NEWEST
+
+
+def newer_reason(version: int) -> str | None:
+    """Why a log is only read as far as possible: one sentence, None for a known version."""
+    if is_known(version):
+        return None
+    who = "Written by a newer harness" if version > NEWEST else "Of no known kind"
+    return f"{who} (format {version}); read as far as possible."

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from palimpsest_core.formats.issue import Issue
+from palimpsest_core.formats.issue import NO_HEADER, Issue
 from palimpsest_core.formats.rowscan import RowScanner
 from palimpsest_core.model.finding import Finding, FindingCode
 from palimpsest_core.storage.logbytes import ByteFault
@@ -35,7 +35,11 @@ _BYTE_FAULTS: dict[str, tuple[FindingCode, str]] = {
     "unended-frame": (FindingCode.CORRUPT, "The last whole frame does not end with a line feed: its last line is cut."),
     "window": (
         FindingCode.LIMIT_EXCEEDED,
-        "A frame needs a larger window than is allowed; it and what follows is not read.",
+        "A frame needs a larger window than is allowed; it is not read, and what follows is unverified.",
+    ),
+    "expansion": (
+        FindingCode.LIMIT_EXCEEDED,
+        "A frame holds far more text than a log ever does for its size; it and what follows is not read.",
     ),
 }
 _ROW_CAUSES = {
@@ -71,12 +75,12 @@ def _rows(count: int, where: str = "") -> str:
 
 
 def issue_findings(issue: Issue, path: str) -> list[Finding]:
-    """The finding for the first defect among the rows; none when the bytes are at fault, which has its own."""
+    """The finding for the first defect among the rows; none when bytes or header are at fault, which have theirs."""
     committed = issue.turn_end or issue.whole or issue.null or issue.cause == "bad-type"
     detail = issue.cause if committed else issue.cause + ":tail"
     kept = f"{_rows(issue.rows, ' from there on')} withheld"
     seq = issue.expected
-    if issue.cause == "damage":
+    if issue.cause in ("damage", NO_HEADER):
         return []
     if issue.cause == "row-limit":
         code = FindingCode.LIMIT_EXCEEDED

@@ -19,7 +19,7 @@ from palimpsest_core.formats.events import Expander
 from palimpsest_core.formats.first_line import read_first_line
 from palimpsest_core.formats.generations import KNOWN_TYPES, generation
 from palimpsest_core.formats.header import HeaderPeek, parse_header
-from palimpsest_core.formats.issue import Issue
+from palimpsest_core.formats.issue import NO_HEADER, Issue
 from palimpsest_core.formats.legacy import WATCHED, LegacyState, Modernizer
 from palimpsest_core.formats.legacy_exact import ExactModernizer
 from palimpsest_core.formats.overlap import LOOK_BACK, judge
@@ -120,7 +120,8 @@ class LogReader:
         try:
             self.peek: HeaderPeek = read_first_line(self._log)
             self.header: StoredHeader | None = self.peek.stored()
-            self._state = resume or ReadState(self.header.header.version if self.header else 0, self._log.stat)
+            self._version = self.header.header.version if self.header is not None else file.generation
+            self._state = resume or ReadState(self._version, self._log.stat)
             self._mark: _Mark | None = None
             if resume is not None:
                 self._prove()
@@ -197,15 +198,14 @@ class LogReader:
         """The rows from `state` on, about 256 KB of text at a time, to the size the file had when it was opened.
 
         Rows of a torn or damaged place are `provisional`: `state` stays before them, and a later call tells them anew
-        (everything at or past `state.next_seq` and `state.next_line`). Raises `ABORTED` when cancelled.
+        (everything at or past `state.next_seq` and `state.next_line`). Without a header every line of the file is a
+        withheld row, the first one included. Raises `ABORTED` when cancelled.
         """
         state = self.state
         self._restore()
-        if self.header is None:
-            return
         for chunk in self._log.chunks(state.byte_offset, state.text_offset, cancel):
             check(cancel)
-            if chunk.offset == 0:
+            if chunk.offset == 0 and self.header is not None:
                 chunk = self._without_header(chunk)
             self._chunk = chunk
             had_issue = self._scanner.issue is not None
@@ -250,12 +250,11 @@ class LogReader:
     def _prove(self) -> None:
         """Raise `LogChanged` unless what the state was taken from is still there."""
         then, now = self.state, self._log.stat
-        version = self.header.header.version if self.header else 0
         if now.size < then.byte_offset:
             raise LogChanged("truncated")
         other_file = (now.dev, now.ino) != (then.stat.dev, then.stat.ino)
         rewritten = now.size == then.stat.size and now.mtime_ns != then.stat.mtime_ns
-        if other_file or rewritten or version != then.version or self._proof(then.byte_offset) != then.proof:
+        if other_file or rewritten or self._version != then.version or self._proof(then.byte_offset) != then.proof:
             raise LogChanged("replaced")
 
     def _proof(self, byte_offset: int) -> str:
@@ -274,6 +273,9 @@ class LogReader:
         scanner.issue = state.issue.copy() if state.issue is not None else None
         scanner.required = {name: list(seen) for name, seen in state.required.items()}
         scanner.faults, scanner.fault_count = list(state.faults), state.fault_count
+        if self.header is None and scanner.issue is None:
+            scanner.next_line = 1
+            scanner.issue = Issue(NO_HEADER, 1, 0, 0, -1)
         self._scanner = scanner
         self._modernizer: Modernizer | None = None
         if rules.old_shapes and self.header is not None:
@@ -329,6 +331,8 @@ class LogReader:
         )
 
     def _without_header(self, chunk: TextChunk) -> TextChunk:
+        if chunk.oversize:
+            return chunk._replace(offset=chunk.end, oversize=0)
         cut = chunk.text.find(b"\n") + 1 or len(chunk.text)
         return chunk._replace(offset=cut, text=chunk.text[cut:], oversize=0)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from palimpsest_core.formats.generation import Generation
-from palimpsest_core.formats.issue import Issue
+from palimpsest_core.formats.issue import NO_HEADER, Issue
 from palimpsest_core.formats.jsjson import MAX_SAFE, BadJson, is_safe_int
 from palimpsest_core.formats.packed import TAGS, last_time, member_count, parse_packed
 from palimpsest_core.formats.rows import ABSENT, NOTHING, Envelope, StoredRow, scan_line, scan_lines
@@ -174,7 +174,7 @@ class RowScanner:
         issue = self.issue
         assert issue is not None
         row.withheld = True
-        row.problem = cause or "after"
+        row.problem = cause or (NO_HEADER if issue.cause == NO_HEADER else "after")
         self.withheld += 1
         issue.rows += 1
         if row.seq >= 0:

@@ -85,6 +85,7 @@ OUTCOMES: dict[str, Outcome] = {
     "skippable": Outcome.UNREADABLE,
     "unended-frame": Outcome.UNREADABLE,
     "window": Outcome.UNREADABLE,
+    "expansion": Outcome.UNREADABLE,
     "row-limit": Outcome.UNREADABLE,
     # the rows
     "bad-json": Outcome.UNREADABLE,

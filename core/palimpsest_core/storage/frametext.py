@@ -14,8 +14,31 @@ from palimpsest_core.storage.segments import Segments
 Note = Callable[[str, int, int, int], None]
 """Takes a fault: its cause, where it is in the file, how many stored bytes it is about, where the text stood."""
 
-_RESYNC_TRIES = 1000
 _TORN = "torn"
+_EXPANSION = "expansion"
+_NO_TEXT = frozenset({"window", _EXPANSION})
+_LENGTH_UNSURE = frozenset({"checksum", "undecodable"})
+_ALWAYS_ALLOWED = 64 << 20
+_ALLOWED_RATIO = 500
+_TRIES = 10_000
+_TRIAL_TEXT = 256 << 20
+
+
+def allowed_text(stored: int) -> int:
+    """How much text (bytes) a log of this stored size may decode to: far more than a real one ever does."""
+    return max(_ALWAYS_ALLOWED, _ALLOWED_RATIO * stored)
+
+
+class _Trials:
+    """How often it may still be tried to find a frame behind a broken one, and how much text that may cost (bytes)."""
+
+    def __init__(self) -> None:
+        self.tries = _TRIES
+        self.text = _TRIAL_TEXT
+
+    @property
+    def left(self) -> bool:
+        return self.tries > 0 and self.text > 0
 
 
 class FrameText:
@@ -30,44 +53,54 @@ class FrameText:
     def pieces(self, start: int, text_offset: int, end: int, cancel: CancelToken | None) -> Iterator[Piece]:
         """The text of the frames from stored offset `start` to `end`; `text_offset` is where it stands in the text.
 
-        Past a broken frame comes, unverified, whatever can still be decoded. Raises `ABORTED` when cancelled.
+        Past a broken frame comes, unverified, whatever can still be decoded; past a frame that brings more text than
+        `allowed_text`, nothing. Raises `ABORTED` when cancelled.
         """
+        most = allowed_text(end)
         trust = Trust.WHOLE
-        tries = 0
+        trials = _Trials()
         last = (0, 0)
         ended = True
         while 0 <= start < end:
+            again = False
             for found in scan_runs(self._read_at, start, end):
                 check(cancel)
                 if isinstance(found, Run):
-                    start = found.offset + len(found.data)
                     text = self._run(found)
-                    if text is not None:
+                    if text is not None and text_offset + len(text) <= most:
                         # The usual case: live frames of a few lines each.
+                        start = found.offset + len(found.data)
                         text_offset += len(text)
                         ended = text.endswith(b"\n") if text else ended
                         last = (found.offset, len(found.data))
                         self._segments.add(found.offset, start, text_offset)
                         yield Piece(text, trust, start if trust == Trust.WHOLE else -1)
                         continue
-                    frames = list(scan_frames(self._read_at, found.offset, start))
+                    frames = list(scan_frames(self._read_at, found.offset, found.offset + len(found.data)))
                 else:
                     frames = [found]
                 for frame in frames:
                     if frame.fault == _TORN and not ended and trust == Trust.WHOLE:
                         self._note("unended-frame", *last, text_offset)
-                    if frame.fault:
-                        tries += 1
-                        frame = self._delimit(frame, end, tries, cancel)
+                    cause = self._cause(frame, most - text_offset, cancel)
+                    if cause in _LENGTH_UNSURE or frame.fault:
+                        # Its length is hearsay: what lies inside it may be frames of their own.
+                        whole = frame.length
+                        frame = self._delimit(frame, end, trials, cancel)
+                        again = bool(frame.fault) or frame.length != whole
                     start = frame.offset + frame.length
-                    for piece in self._frame(frame, start < end, trust, text_offset, cancel):
+                    for piece in self._frame(frame, cause, start < end, trust, most - text_offset, text_offset, cancel):
                         text_offset += len(piece.text)
                         trust = piece.trust
                         ended = piece.text.endswith(b"\n") if piece.text else ended
                         yield piece
                     last = (frame.offset, frame.length)
-                    self._segments.add(frame.offset, start, text_offset, alone=bool(frame.fault))
-                if frames[-1].fault:
+                    self._segments.add(frame.offset, start, text_offset, alone=bool(frame.fault or cause))
+                    if cause == _EXPANSION:
+                        return
+                    if again:
+                        break
+                if again:
                     break
             else:
                 break
@@ -80,62 +113,83 @@ class FrameText:
         except zstandard.ZstdError:
             return None
 
+    def _cause(self, frame: Frame, room: int, cancel: CancelToken | None) -> str:
+        """Why the text of a frame cannot be believed or had, "" when it can; `room` is how much text it may bring."""
+        if frame.fault:
+            return frame.fault
+        if frame.skippable:
+            return "skippable"
+        if frame.window > self._decoder.window_max:
+            return "window"
+        # Its text is handed on before its checksum can be met, so it is decoded once beforehand.
+        return self._verify(frame, room, cancel)[0]
+
     def _frame(
-        self, frame: Frame, more: bool, trust: Trust, text_offset: int, cancel: CancelToken | None
+        self,
+        frame: Frame,
+        cause: str,
+        more: bool,
+        trust: Trust,
+        room: int,
+        text_offset: int,
+        cancel: CancelToken | None,
     ) -> Iterator[Piece]:
         """The text of one frame: a large one, a broken one, or one of a run in which something does not decode.
 
         `more`: something follows in the file.
         """
-        if frame.skippable and not frame.fault:
-            self._note("skippable", frame.offset, frame.length, text_offset)
+        if cause == _TORN:
+            cause = "torn-inside" if more else "torn-frame"
+        if cause:
+            self._note(cause, frame.offset, frame.length, text_offset)
+        if cause == "skippable":
             return
-        if frame.window > self._decoder.window_max:
-            self._note("window", frame.offset, frame.length, text_offset)
+        if cause in _NO_TEXT:
             yield Piece(b"", Trust.UNVERIFIED, broken=True)
             return
-        if frame.fault == _TORN:
-            self._note("torn-inside" if more else "torn-frame", frame.offset, frame.length, text_offset)
-            trust = Trust.UNVERIFIED if more else max(trust, Trust.TORN)
-        elif frame.fault:
-            self._note(frame.fault, frame.offset, frame.length, text_offset)
-            trust = Trust.UNVERIFIED
-        else:
-            # Its text is handed on before its checksum can be met, so it is decoded once beforehand.
-            cause = self._verify(frame, cancel)
-            if cause:
-                self._note(cause, frame.offset, frame.length, text_offset)
-                trust = Trust.UNVERIFIED
+        if cause:
+            trust = max(trust, Trust.TORN) if cause == "torn-frame" else Trust.UNVERIFIED
         if frame.length >= len(MAGIC):
             for text in self._decoder.readable(self._read_at, frame):
                 check(cancel)
+                room -= len(text)
+                if room < 0:
+                    break
                 yield Piece(text, trust)
         if trust == Trust.WHOLE:
             yield Piece(b"", trust, frame.offset + frame.length)
         elif trust == Trust.UNVERIFIED:
             yield Piece(b"", trust, broken=True)
 
-    def _verify(self, frame: Frame, cancel: CancelToken | None) -> str:
-        """Decode a frame for nothing; why it does not, "" when it does."""
+    def _verify(self, frame: Frame, room: int, cancel: CancelToken | None) -> tuple[str, int]:
+        """Decode a frame for nothing: why it does not decode ("" when it does) and how much text came."""
+        seen = 0
         try:
-            for _ in self._decoder.pieces(self._read_at, frame):
+            for text in self._decoder.pieces(self._read_at, frame):
                 check(cancel)
+                seen += len(text)
+                if seen > room:
+                    return _EXPANSION, seen
         except zstandard.ZstdError as error:
-            return "checksum" if "checksum" in str(error) else "undecodable"
-        return ""
+            return "checksum" if "checksum" in str(error) else "undecodable", seen
+        return "", seen
 
-    def _delimit(self, frame: Frame, end: int, tries: int, cancel: CancelToken | None) -> Frame:
-        """A frame that reaches to the end of the file for want of a better place, cut where a sound frame begins."""
-        place = frame.offset + (len(MAGIC) if frame.fault == _TORN else 1)
-        while tries < _RESYNC_TRIES:
-            place = self._next_magic(place, end, cancel)
+    def _delimit(self, frame: Frame, end: int, trials: _Trials, cancel: CancelToken | None) -> Frame:
+        """A broken frame, cut where a sound frame begins inside it (or right at the end that it claims)."""
+        place = frame.offset + (1 if frame.fault and frame.fault != _TORN else len(MAGIC))
+        limit = min(end, frame.offset + frame.length + len(MAGIC) - 1)
+        while trials.left:
+            trials.tries -= 1
+            place = self._next_magic(place, limit, cancel)
             if place < 0:
                 break
             first = next(scan_frames(self._read_at, place, end))
-            if not first.fault and first.window <= self._decoder.window_max and not self._verify(first, cancel):
-                return frame._replace(length=place - frame.offset)
+            if not first.fault and first.window <= self._decoder.window_max:
+                cause, cost = self._verify(first, trials.text, cancel)
+                trials.text -= cost
+                if not cause:
+                    return frame._replace(length=place - frame.offset)
             place += 1
-            tries += 1
         return frame
 
     def _next_magic(self, place: int, end: int, cancel: CancelToken | None) -> int:

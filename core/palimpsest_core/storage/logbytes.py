@@ -29,7 +29,7 @@ class ByteFault(NamedTuple):
 
     Causes: "torn-frame", "torn-inside" (cut, and whole frames follow), "torn-line", "checksum", "undecodable",
     "bad-magic", "reserved", "dictionary", "skippable", "unended-frame" (the last whole frame does not end in a line
-    feed), "window".
+    feed), "window", "expansion" (more text than a file of this size may hold).
     """
 
     cause: str

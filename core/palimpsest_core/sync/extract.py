@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from palimpsest_core.base.cancel import CancelToken, check
 from palimpsest_core.formats.catalog import FLAT, HeaderCache, build_catalog
-from palimpsest_core.formats.generations import is_known
+from palimpsest_core.formats.generations import is_known, newer_reason
 from palimpsest_core.formats.reader import HeaderPeek, LogChanged, LogReader, ReadState
 from palimpsest_core.log.lineage import lineage_of
 from palimpsest_core.log.text import Registry
@@ -218,7 +218,7 @@ class _Reading:
                 last_time=reader.last_time,
                 events=events,
                 own=events - (inherited or 0),
-                inherited=inherited,
+                inherited=inherited or 0,
                 inherited_cut=cut,
                 current=digest.fold.current_count,
                 shadowed=len(digest.fold.replaced_by),
@@ -226,6 +226,7 @@ class _Reading:
                 parent=header.parent_session,
                 lineage=lineage_of(header),
                 findings=findings,
+                reason=newer_reason(header.version),
                 model=digest.model or None,
                 indexed=complete,
                 generations=[header.version],

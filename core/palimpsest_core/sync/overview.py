@@ -12,7 +12,7 @@ import msgspec
 from palimpsest_core.base.cancel import CancelToken
 from palimpsest_core.base.errors import ErrorCode, SessionQueryError
 from palimpsest_core.formats.catalog import CatalogEntry, build_catalog
-from palimpsest_core.formats.generations import NEWEST
+from palimpsest_core.formats.generations import newer_reason
 from palimpsest_core.log.lineage import lineage_of
 from palimpsest_core.model.config import Config
 from palimpsest_core.model.finding import Finding, FindingCode
@@ -45,11 +45,9 @@ def summary_of_header(entry: CatalogEntry) -> SessionSummary:
     if header is None:
         state = SessionState.UNREADABLE
         reason = next((item.message for item in entry.findings if item.code == FindingCode.UNREADABLE), None)
-    elif header.version > NEWEST:
-        state = SessionState.NEWER
-        reason = f"Written by a newer harness (format {header.version}); read as far as possible."
     else:
-        state = SessionState.COMPLETE
+        reason = newer_reason(header.version)
+        state = SessionState.NEWER if reason else SessionState.COMPLETE
     return SessionSummary(
         id=entry.id,
         path=entry.primary.path,

@@ -23,7 +23,6 @@ from palimpsest_core.model.config import APP_CONFIG, Config
 from palimpsest_core.model.event import EventDocument, EventRecord, EventTrace, EventWindow
 from palimpsest_core.model.header import Header
 from palimpsest_core.model.health import LogHealth, RowCounts
-from palimpsest_core.model.search import EventPage, Filter, SessionPage
 from palimpsest_core.model.session import (
     SessionLog,
     SessionRecord,
@@ -42,13 +41,14 @@ from palimpsest_core.query.openlog import OpenLog
 from palimpsest_core.storage.attachments import attachment_store
 from palimpsest_core.storage.layout import LogFile
 from palimpsest_core.sync import health, overview
+from palimpsest_core.sync.calls import SearchCalls
 from palimpsest_core.sync.reconcile import Refresh
 from palimpsest_core.sync.service import IndexStatus, SearchService, default_index_path
 from palimpsest_core.writer.errors import WriteRefused
 from palimpsest_core.writer.rescue import Rescue, rescue
 
 
-class Engine:
+class Engine(SearchCalls):
     """Reads, searches and traces over the logs below `root` and the live sessions of `store`.
 
     `root` None: no stored sessions. `index` is the path of the derived index (or `:memory:`); by default one in the
@@ -396,52 +396,14 @@ class Engine:
         with ThreadPoolExecutor(self.config.persisted_inspect_concurrency, "titles") as pool:
             return list(pool.map(settle, wanted))
 
-    # Search ---------------------------------------------------------------------------------------------------------
-
-    def search_sessions(
-        self,
-        query: Any,
-        session_filters: list[Filter] | None = None,
-        event_filters: list[Filter] | None = None,
-        limit: Any = None,
-        cursor: Any = None,
-        cancel: CancelToken | None = None,
-        *,
-        fresh: bool = True,
-    ) -> SessionPage:
-        """A page of the sessions in which an event holds the phrase `query`, each with its strongest event.
-
-        `cursor` is the `next_cursor` of the page before. `fresh` False answers from the index as it is, for callers
-        that have it kept up to date by another process. Raises `SEARCH_DISABLED`, `INVALID_FILTER`, `INVALID_CURSOR`,
-        `INVALID_QUERY`, `INVALID_LIMIT`, `ABORTED`, what the sources refuse, `STALE_CURSOR`: in this order.
-        """
-        return self._search.search_sessions(query, session_filters, event_filters, limit, cursor, cancel, fresh=fresh)
-
-    def search_events(
-        self,
-        session_id: Any,
-        query: Any,
-        filters: list[Filter] | None = None,
-        limit: Any = None,
-        cursor: Any = None,
-        cancel: CancelToken | None = None,
-        *,
-        fresh: bool = True,
-    ) -> EventPage:
-        """A page of the events of one session that hold the phrase `query`. As `search_sessions`, and
-        `SESSION_NOT_FOUND`."""
-        return self._search.search_events(session_id, query, filters, limit, cursor, cancel, fresh=fresh)
-
     def _observe(self, session_id: Any, cancel: CancelToken | None, generation: int | None) -> reads.Observed:
         return self._corpus.observe(session_id, cancel, generation=generation)
 
     def _file_of(self, session_id: str, generation: int | None) -> LogFile:
         """The file that answers for a session: as the index knows it if it is still there, else as the root shows."""
         rows = self._search.look_up(lambda index: index.summaries_of(session_id) if index is not None else [])
-        row = next((row for row in rows if generation in (None, row.generation)), None)
-        if row is not None:
-            with suppress(OSError):
-                return LogFile.at(row.path)
+        with suppress(OSError, StopIteration):
+            return LogFile.at(next(row.path for row in rows if generation in (None, row.generation)))
         entry = self._durable.find(session_id) if self._durable is not None else None
         file = None
         if entry is not None:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import apsw
 from hypothesis import given
 from hypothesis import strategies as st
 
 from palimpsest_core.search.indextext import safe_text
+from palimpsest_core.search.literal import parse_literal
 from palimpsest_core.search.matching import Matcher
 from palimpsest_core.search.snippet import snippet
 
+DB = apsw.Connection(":memory:")
 MATCHERS = [Matcher("unicode61"), Matcher("unicode61-cjk")]
 ASCII = st.text(st.sampled_from("aAbB1_-'\" \n.*\t\x1f"), max_size=40)
 ANY = st.text(st.sampled_from("aAbé\u0301搜索 \u200b\u00a0\n😀ß_"), max_size=40) | st.text(max_size=20)
@@ -41,3 +44,16 @@ def test_a_snippet_is_short_and_holds_the_match(text: str, at: int, limit: int) 
     shown = snippet(text.strip(), text.strip().index("X"), limit)
     assert 1 <= len(shown) <= limit
     assert limit == 1 or "X" in shown
+
+
+@given(
+    text=st.text(st.sampled_from("aAkK\u212asS\u017fé%_\\ \n搜ßẞ"), max_size=12),
+    query=st.text(st.sampled_from("aAkK\u212asS\u017fé%_\\ \n搜ßẞ"), min_size=1, max_size=3),
+)
+def test_the_cheap_test_of_a_literal_never_hides_a_match(text: str, query: str) -> None:
+    if not query.strip():
+        return
+    literal = parse_literal(query)
+    found = literal.pattern.search(text) is not None
+    like = literal.like is None or DB.execute("select ? like ? escape '\\'", (text, literal.like)).get
+    assert like or not found

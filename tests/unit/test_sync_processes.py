@@ -19,6 +19,7 @@ from logmaking import frame, frames, header, prompt, write
 from palimpsest_core.base.cancel import CancelToken
 from palimpsest_core.base.errors import ErrorCode, SessionQueryError
 from palimpsest_core.model.config import Config
+from palimpsest_core.model.search import EventHit
 from palimpsest_core.search.fts5.provider import Fts5Provider
 from palimpsest_core.search.request import session_search
 from palimpsest_core.sync.searchclient import SearchClient, config_json
@@ -198,6 +199,25 @@ def test_the_search_worker_answers_pages_and_events(client: SearchClient) -> Non
     assert [hit.header.id for hit in rest.items] == ["s0"]
     events = client.search_events("s1", "needle \ud800")
     assert [hit.seq for hit in events.items] == [0]
+
+
+def test_the_search_worker_tells_the_hits_of_a_scan_on_their_way(client: SearchClient) -> None:
+    told: list[tuple[str, int]] = []
+    looked: list[tuple[int, int]] = []
+
+    def on_hits(hits: list[EventHit], done: int, total: int) -> None:
+        told.extend((hit.session_id, hit.seq) for hit in hits)
+        looked.append((done, total))
+
+    client.scan_text("eedl", on_hits)
+    assert sorted(told) == [("s0", 0), ("s1", 0), ("s2", 0)]
+    assert looked[-1] == (3, 3)
+    told.clear()
+    client.scan_text("eedl", on_hits, [{"kind": "id", "values": ["s1"]}])
+    assert told == [("s1", 0)]
+    with pytest.raises(SessionQueryError) as caught:
+        client.scan_text(" ", on_hits)
+    assert caught.value.code is ErrorCode.INVALID_QUERY
 
 
 def test_errors_of_the_search_worker_are_the_engine_s(client: SearchClient) -> None:

@@ -390,11 +390,11 @@ def test_file_names_that_are_no_text_are_fine(bench: Bench) -> None:
 
 
 def test_text_can_stay_in_the_logs(tmp_path: Path) -> None:
-    from palimpsest_core.sync.logtext import text_from_log
+    from palimpsest_core.sync.logtext import LogTexts
 
     config = Config(store_text=False)
     write(tmp_path, frames(simple("a", "a needle in the hay", "other")), session_id="a")
-    index = Fts5Provider(":memory:", config=config, text_source=text_from_log(config))
+    index = Fts5Provider(":memory:", config=config, text_source=LogTexts(config))
     Reconciler(index, str(tmp_path), config).run()
     page = index.search_sessions(session_search("needle", config=config))
     assert [hit.best_match.snippet for hit in page.items] == ["a needle in the hay"]

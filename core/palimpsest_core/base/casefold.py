@@ -68,6 +68,11 @@ def _classes() -> dict[str, str]:
     return {char: "".join(group) for group in members.values() for char in group}
 
 
+def case_variants(char: str) -> str:
+    """All characters that `literal_pattern` takes for `char`, itself among them."""
+    return _classes().get(char, char)
+
+
 def _any_case(char: str) -> str:
     group = _classes().get(char)
     return re.escape(char) if group is None else f"[{group}]"

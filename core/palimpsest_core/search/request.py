@@ -17,6 +17,7 @@ from palimpsest_core.base.jstext import squeeze, well_formed
 from palimpsest_core.model.config import Config
 from palimpsest_core.query.filters import Clause, Range, Values, parse_event_filters, parse_session_filters
 from palimpsest_core.search.cursor import invalid_cursor
+from palimpsest_core.search.literal import Literal, parse_literal
 
 ABSENT = msgspec.UNSET
 """An argument that was not given at all; a `cursor` of None is a wrong one, not an absent one."""
@@ -39,6 +40,21 @@ class SearchRequest(msgspec.Struct, frozen=True):
     cursor: str | None
     digest: bytes
     session_id: str | None = None
+
+
+class ScanRequest(msgspec.Struct, frozen=True):
+    """A checked literal scan over the corpus."""
+
+    literal: Literal
+    session_filters: tuple[Clause, ...] = ()
+    event_filters: tuple[Clause, ...] = ()
+
+
+def literal_scan(text: Any, session_filters: Any = None, event_filters: Any = None) -> ScanRequest:
+    """A checked literal scan: `text` anywhere, in any letter case. Raises `INVALID_FILTER` or `INVALID_QUERY`."""
+    sessions = parse_session_filters(_given(session_filters), optional=True)
+    events = parse_event_filters(_given(event_filters), optional=True, text=False)
+    return ScanRequest(parse_literal(text), tuple(sessions), tuple(events))
 
 
 def session_search(

@@ -6,6 +6,7 @@ import contextlib
 import subprocess
 import sys
 import threading
+from collections.abc import Callable
 from typing import IO, Any, TypeVar
 
 import msgspec
@@ -14,24 +15,32 @@ from palimpsest_core.base.cancel import CancelToken
 from palimpsest_core.base.errors import ErrorCode, SessionQueryError, aborted
 from palimpsest_core.base.jstext import well_formed_value
 from palimpsest_core.model.config import Config
-from palimpsest_core.model.search import EventPage, SessionPage
+from palimpsest_core.model.search import EventHit, EventPage, SessionPage
 from palimpsest_core.search.request import ABSENT
 
 _Page = TypeVar("_Page", SessionPage, EventPage)
 _CLOSE_SECONDS = 2.0
 
 
+HitSink = Callable[[list[EventHit], int, int], None]
+"""Takes hits of a scan on their way, how many logs have been looked through, and of how many (-1: not told)."""
+
+
 class _Line(msgspec.Struct):
     id: int
     value: msgspec.Raw = msgspec.Raw(b"")
     error: dict[str, str] | None = None
+    hits: list[EventHit] | None = None
+    done: int = -1
+    total: int = -1
 
 
 class _Waiting:
     """A question to one worker process that has not been answered."""
 
-    def __init__(self, process: subprocess.Popen[bytes]) -> None:
+    def __init__(self, process: subprocess.Popen[bytes], on_hits: HitSink | None = None) -> None:
         self.process = process
+        self.on_hits = on_hits
         self.done = threading.Event()
         self.line: _Line | None = None
 
@@ -93,20 +102,39 @@ class SearchClient:
         args = {"sessionId": session_id, "query": query, "filters": filters, "limit": limit}
         return self._ask("searchEvents", _with_cursor(args, cursor), EventPage, cancel)
 
+    def scan_text(
+        self,
+        text: Any,
+        on_hits: HitSink,
+        session_filters: Any = None,
+        event_filters: Any = None,
+        cancel: CancelToken | None = None,
+    ) -> None:
+        """Look for a literal text in all that is indexed; see `Engine.scan_text`. Returns when all has been told.
+
+        `on_hits` is called from another thread, while this one waits; it must return at once.
+        """
+        args = {"text": text, "sessionFilters": session_filters, "eventFilters": event_filters}
+        self._checked(self._answer("scanText", args, cancel, on_hits))
+
     def _ask(self, op: str, args: dict[str, Any], kind: type[_Page], cancel: CancelToken | None) -> _Page:
-        line = self._answer(op, args, cancel)
+        return msgspec.json.decode(self._checked(self._answer(op, args, cancel)).value, type=kind)
+
+    def _checked(self, line: _Line | None) -> _Line:
         if line is None:
             raise SessionQueryError(ErrorCode.INDEX_FAILED, "The search process ended before it answered.")
         if line.error is not None:
             raise SessionQueryError(ErrorCode(line.error["code"]), line.error["message"])
-        return msgspec.json.decode(line.value, type=kind)
+        return line
 
-    def _answer(self, op: str, args: dict[str, Any], cancel: CancelToken | None) -> _Line | None:
+    def _answer(
+        self, op: str, args: dict[str, Any], cancel: CancelToken | None, on_hits: HitSink | None = None
+    ) -> _Line | None:
         if cancel is not None:
             cancel.raise_if_set()
         with self._lock:
             process = self._running()
-            waiting = _Waiting(process)
+            waiting = _Waiting(process, on_hits)
             number, self._next_id = self._next_id, self._next_id + 1
             self._waiting[number] = waiting
             self._send(process, {"id": number, "op": op, "args": args})
@@ -143,10 +171,17 @@ class SearchClient:
         for raw in answers:
             line = msgspec.json.decode(raw, type=_Line)
             with self._lock:
-                waiting = self._waiting.pop(line.id, None)
-            if waiting is not None:
-                waiting.line = line
-                waiting.done.set()
+                waiting = self._waiting.get(line.id)
+                if line.hits is None:
+                    self._waiting.pop(line.id, None)
+            if waiting is None:
+                continue
+            if line.hits is not None:
+                if waiting.on_hits is not None:
+                    waiting.on_hits(line.hits, line.done, line.total)
+                continue
+            waiting.line = line
+            waiting.done.set()
         process.wait()
         with self._lock:
             left = {number: waiting for number, waiting in self._waiting.items() if waiting.process is process}

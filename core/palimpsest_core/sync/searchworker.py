@@ -4,7 +4,9 @@
 
 One JSON object a line on standard input: `{"id": 7, "op": "searchSessions", "args": {...}}` (the arguments of the batch
 protocol), or `{"cancel": 7}`. One a line on standard output: `{"id": 7, "value": {...}}` or `{"id": 7, "error":
-{"code": ..., "message": ...}}`. It only reads: bringing the index up to date is the indexer's task.
+{"code": ..., "message": ...}}`. The operation `scanText` (`text`, `sessionFilters`, `eventFilters`) tells its hits on
+the way: `{"id": 7, "hits": [...], "done": 96, "total": 400}` (logs looked through), and ends with a value of null. The
+worker only reads: bringing the index up to date is the indexer's task.
 """
 
 from __future__ import annotations
@@ -14,6 +16,7 @@ import os
 import queue
 import sys
 import threading
+import time
 from typing import Any
 
 import msgspec
@@ -22,12 +25,14 @@ from palimpsest_core.base.cancel import CancelToken
 from palimpsest_core.base.errors import ErrorCode, SessionQueryError
 from palimpsest_core.base.jstext import well_formed
 from palimpsest_core.model.config import Config, parse_config
-from palimpsest_core.model.search import EventPage, SessionPage
+from palimpsest_core.model.search import EventHit, EventPage, SessionPage
 from palimpsest_core.search.fts5.provider import Fts5Provider
 from palimpsest_core.search.fts5.searcher import Options
-from palimpsest_core.search.request import ABSENT, event_search, session_search
+from palimpsest_core.search.request import ABSENT, event_search, literal_scan, session_search
 from palimpsest_core.sync.lifeline import read_orders, stop_on_signals, stop_with_parent
-from palimpsest_core.sync.logtext import text_from_log
+from palimpsest_core.sync.logtext import LogTexts
+
+_TELL_SECONDS = 0.1
 
 
 class Order(msgspec.Struct):
@@ -45,6 +50,9 @@ class Answer(msgspec.Struct, omit_defaults=True):
     id: int
     value: msgspec.Raw | None = None
     error: dict[str, str] | None = None
+    hits: list[EventHit] | None = None
+    done: int = -1
+    total: int = -1
 
 
 class SearchWorker:
@@ -91,8 +99,7 @@ class SearchWorker:
                 answer = self._answer(order)
                 with self._lock:
                     self._tokens.pop(order.id, None)
-                sys.stdout.buffer.write(msgspec.json.encode(answer) + b"\n")
-                sys.stdout.buffer.flush()
+                _write(answer)
         except BrokenPipeError:
             return
         finally:
@@ -103,6 +110,9 @@ class SearchWorker:
         with self._lock:
             cancel = self._tokens[order.id]
         try:
+            if order.op == "scanText":
+                self._scan(order, cancel)
+                return Answer(order.id, value=msgspec.Raw(b"null"))
             page = self._search(order.op, order.args, cancel)
         except SessionQueryError as error:
             if error.code is ErrorCode.INDEX_FAILED:
@@ -121,6 +131,26 @@ class SearchWorker:
             return self._open().search_events(request, cancel)
         raise SessionQueryError(ErrorCode.INVALID_QUERY, f'The search worker does not know "{op}".')
 
+    def _scan(self, order: Order, cancel: CancelToken) -> None:
+        """Tell hits as they are found, a few times a second at most."""
+        args = order.args
+        request = literal_scan(args.get("text"), args.get("sessionFilters"), args.get("eventFilters"))
+        waiting: list[EventHit] = []
+        told = 0.0
+
+        def progress(done: int, total: int) -> None:
+            nonlocal waiting, told
+            now = time.monotonic()
+            if now - told >= _TELL_SECONDS or done == total:
+                told = now
+                _write(Answer(order.id, hits=waiting, done=done, total=total))
+                waiting = []
+
+        for hit in self._open().scan(request, cancel, progress):
+            waiting += (hit,)
+        if waiting:
+            _write(Answer(order.id, hits=waiting))
+
     def _open(self) -> Fts5Provider:
         """The index; opened again when another file has taken its place."""
         if self._provider is not None and self._provider.superseded:
@@ -132,7 +162,7 @@ class SearchWorker:
                 config=self._config,
                 options=Options(fold_inherited=True, count_matches=True),
                 own_path=self._own_path,
-                text_source=None if self._config.store_text else text_from_log(self._config),
+                text_source=None if self._config.store_text else LogTexts(self._config),
             )
         return self._provider
 
@@ -140,6 +170,11 @@ class SearchWorker:
         provider, self._provider = self._provider, None
         if provider is not None:
             provider.close()
+
+
+def _write(answer: Answer) -> None:
+    sys.stdout.buffer.write(msgspec.json.encode(answer) + b"\n")
+    sys.stdout.buffer.flush()
 
 
 def main(arguments: list[str] | None = None) -> int:

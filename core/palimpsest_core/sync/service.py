@@ -22,15 +22,15 @@ from palimpsest_core.base.progress import Progress, ProgressSink
 from palimpsest_core.live.store import LiveSession
 from palimpsest_core.model.config import Config
 from palimpsest_core.model.jsonable import Record
-from palimpsest_core.model.search import EventPage, SessionPage
+from palimpsest_core.model.search import EventHit, EventPage, SessionPage
 from palimpsest_core.query.corpus import Corpus
 from palimpsest_core.query.durable import DurableSource
 from palimpsest_core.search.fts5.database import IndexDamaged
 from palimpsest_core.search.fts5.provider import Fts5Provider
 from palimpsest_core.search.fts5.searcher import Options
-from palimpsest_core.search.request import ABSENT, event_search, session_search
+from palimpsest_core.search.request import ABSENT, event_search, literal_scan, session_search
 from palimpsest_core.storage.locks import FileLock
-from palimpsest_core.sync.logtext import text_from_log
+from palimpsest_core.sync.logtext import LogTexts
 from palimpsest_core.sync.mirror import LiveMirror, StoredMirror
 from palimpsest_core.sync.reconcile import Reconciler, Refresh, SyncProgress
 
@@ -106,7 +106,7 @@ class SearchService:
                     config=self._config,
                     options=Options(strict=strict, fold_inherited=self._fold_inherited, count_matches=not strict),
                     own_path=self._own_path,
-                    text_source=None if self._config.store_text else text_from_log(self._config),
+                    text_source=None if self._config.store_text else LogTexts(self._config),
                 )
                 provider.set_persisted_active(self._corpus.durable is not None)
                 self._stored = StoredMirror(provider, self._config)
@@ -164,6 +164,25 @@ class SearchService:
                 message = "The index was damaged and has been rebuilt: the pages start anew."
                 raise SessionQueryError(ErrorCode.STALE_CURSOR, message) from None
             return search(provider)
+
+    def scan_text(
+        self,
+        text: Any,
+        session_filters: Any = None,
+        event_filters: Any = None,
+        cancel: CancelToken | None = None,
+        progress: Callable[[int, int], None] | None = None,
+        *,
+        fresh: bool = True,
+    ) -> Iterator[EventHit]:
+        """See `Engine.scan_text`."""
+        self._refuse_disabled()
+        request = literal_scan(text, session_filters, event_filters)
+        check(cancel)
+        provider = self.provider()
+        if fresh:
+            self.observe(cancel)
+        return provider.scan(request, cancel, progress)
 
     def _refuse_disabled(self) -> None:
         if self._config.open_at == "never":

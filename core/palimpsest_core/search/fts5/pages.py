@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable
-from typing import NamedTuple
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple, Protocol
 
 import apsw
 import msgspec
@@ -20,8 +20,17 @@ from palimpsest_core.search.snippet import snippet
 
 _header = msgspec.msgpack.Decoder(Header).decode
 
-TextSource = Callable[[str, int, int, int], str]
-"""`(log path, seq, start, length)` -> the semantic text of an event, read from the log itself; "" when it is gone."""
+
+class TextSource(Protocol):
+    """Reads texts from the logs themselves, for an index that stores none."""
+
+    def text(self, path: str, seq: int, start: int, length: int) -> str:
+        """The text of the event whose stored row lies at `start`; "" when it is not there any more."""
+        ...
+
+    def texts(self, path: str) -> Iterator[tuple[int, str]]:
+        """Every document of a log: its seq and its text."""
+        ...
 
 
 class SessionRow(NamedTuple):
@@ -91,7 +100,7 @@ class PageBuilder:
         ).fetchone()
         if place is None or place[0] is None or self._text_source is None:
             return ""
-        return self._text_source(os.fsdecode(place[0]), rowid & POSITION_MASK, int(place[1]), int(place[2]))
+        return self._text_source.text(os.fsdecode(place[0]), rowid & POSITION_MASK, int(place[1]), int(place[2]))
 
 
 def _by_side(numbers: Iterable[int], table: str, shift: int) -> list[tuple[str, list[int]]]:

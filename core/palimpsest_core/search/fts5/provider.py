@@ -5,7 +5,8 @@ from __future__ import annotations
 import contextlib
 import os
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any, TypeVar
 
 import apsw
@@ -14,16 +15,26 @@ import msgspec
 from palimpsest_core.base.cancel import CancelToken, check
 from palimpsest_core.base.errors import SessionQueryError, aborted
 from palimpsest_core.model.config import Config
-from palimpsest_core.model.search import EventPage, SessionPage
+from palimpsest_core.model.search import EventHit, EventPage, SessionPage
 from palimpsest_core.model.session import SessionSummary
-from palimpsest_core.search.documents import IndexDocument, KnownLog, LogEntry
+from palimpsest_core.search.documents import LogEntry
 from palimpsest_core.search.fts5 import schema
 from palimpsest_core.search.fts5.database import MEMORY, IndexDamaged, immediate, index_failed, open_index, set_aside
+from palimpsest_core.search.fts5.heldlogs import HeldLogs
 from palimpsest_core.search.fts5.live import LiveTables
 from palimpsest_core.search.fts5.pages import PageBuilder, TextSource
+from palimpsest_core.search.fts5.scanning import (
+    BodyScan,
+    LogToScan,
+    ScanScope,
+    hits_of_texts,
+    scan_logs,
+    texts_that_hold,
+)
 from palimpsest_core.search.fts5.searcher import Options, Searcher
 from palimpsest_core.search.fts5.store import Store
 from palimpsest_core.search.fts5.summaries import ACTIVE_SECONDS, Summaries
+from palimpsest_core.search.literal import Literal
 from palimpsest_core.search.matching import Matcher
 from palimpsest_core.search.provider import (
     IndexGrowth,
@@ -32,14 +43,14 @@ from palimpsest_core.search.provider import (
     ProviderStatus,
     Unavailable,
 )
-from palimpsest_core.search.request import SearchRequest
+from palimpsest_core.search.request import ScanRequest, SearchRequest
 
 _T = TypeVar("_T")
 _LOCK_LOOK_S = 0.05
 _STEPS_BETWEEN_LOOKS = 20_000
 
 
-class Fts5Provider:
+class Fts5Provider(HeldLogs):
     """SQLite FTS5 behind the provider protocol; also a `LogIndex`.
 
     >>> provider = Fts5Provider(":memory:")
@@ -99,10 +110,15 @@ class Fts5Provider:
 
     def _claim(self, root: str) -> None:
         """Make sure that the tables hold this root with these settings, emptying them when they hold another."""
-        wanted = {"root": root, "tokenizer": self._config.tokenizer, "store_text": str(self._config.store_text)}
+        wanted = {
+            "root": root,
+            "rows": "sessions" if self._options.strict else "logs",
+            "tokenizer": self._config.tokenizer,
+            "store_text": str(self._config.store_text),
+        }
 
         def held() -> dict[str, Any]:
-            rows = self._db.execute("select key, value from meta where key in ('root', 'tokenizer', 'store_text')")
+            rows = self._db.execute("select key, value from meta where key <> 'generation'")
             return {str(key): value for key, value in rows}
 
         if held() == wanted:
@@ -194,74 +210,56 @@ class Fts5Provider:
         """A page of one session's events."""
         return self._read(cancel, lambda: self._searcher.search_events(request, cancel))
 
-    # -- the log index ---------------------------------------------------------------------------------------------
+    def scan(
+        self,
+        request: ScanRequest,
+        cancel: CancelToken | None = None,
+        progress: Callable[[int, int], None] | None = None,
+    ) -> Iterator[EventHit]:
+        """Every document that holds the literal, as they are found: latest sessions first, then by seq.
+
+        `progress` is told how many logs have been looked through, of how many. Without stored texts the logs themselves
+        are read, which takes much longer. Searches go on meanwhile. Raises `ABORTED`.
+        """
+        token = CancelToken() if cancel is None else cancel
+        scopes = self._read(token, lambda: self._searcher.scan_scopes(request))
+        done, total = 0, sum(len(scope.logs) for scope in scopes)
+        for scope in scopes:
+            groups = scope.groups()
+            with self._errors():
+                for group, hits in zip(groups, self._scanned(scope, groups, request.literal, token), strict=True):
+                    for hit in hits:
+                        check(token)
+                        yield hit
+                    done += len(group)
+                    if progress is not None:
+                        progress(done, total)
+
+    def _scanned(
+        self, scope: ScanScope, groups: list[list[LogToScan]], literal: Literal, cancel: CancelToken
+    ) -> Iterator[list[EventHit]]:
+        """The hits of each group: by threads with connections of their own where the texts lie in a file."""
+        chars, source = self._config.snippet_chars, self._text_source
+        if scope.prefix or (self.path == MEMORY and self._config.store_text):
+            for group in groups:
+                yield self._read(cancel, partial(scan_logs, self._db, scope, group, literal, chars, cancel))
+        elif self._config.store_text:
+            yield from BodyScan(self._another, literal, chars).hits(scope, cancel)
+        else:
+            for group in groups:
+                check(cancel)
+                found = [] if source is None else texts_that_hold(self._read, self._db, group, source, literal)
+                yield self._read(cancel, partial(hits_of_texts, self._db, scope, found, literal, chars))
+
+    def _another(self) -> apsw.Connection:
+        """One more connection to the index, for a thread of its own."""
+        return open_index(self.path, journal_mode=self._config.journal_mode).db
 
     @contextlib.contextmanager
     def batch(self) -> Iterator[None]:
         """A write transaction; nested ones join it."""
         with self._lock, self._errors(), self._store.batch():
             yield
-
-    @property
-    def generation(self) -> int:
-        """Counts the changes of the stored side, by whatever process."""
-        return self._read(None, lambda: self._store.generation)
-
-    def known_logs(self) -> Mapping[str, KnownLog]:
-        """Every log file held, by path."""
-        return self._read(None, self._store.known_logs)
-
-    def add_log(self, entry: LogEntry) -> int:
-        """Start holding a log; returns its number."""
-        return self._store.add_log(entry)
-
-    def update_log(self, number: int, entry: LogEntry) -> None:
-        """Replace what is known of a log."""
-        self._store.update_log(number, entry)
-
-    def set_answers(self, number: int, answers: bool, listed: bool) -> None:
-        """Say whether this file speaks for its session id, and whether it has a row in the list."""
-        self._store.set_answers(number, answers, listed)
-
-    def summary_of(self, number: int) -> SessionSummary | None:
-        """The list row of a log as it was given."""
-        return self._read(None, lambda: self._store.summary_of(number))
-
-    def update_summary(self, number: int, summary: SessionSummary, revision: str | None = None) -> None:
-        """Replace the list row of a log, and its revision when one is given."""
-        self._store.update_summary(number, summary, revision)
-
-    def bulk(self, on: bool) -> None:
-        """Merge postings later, or as they come."""
-        self._store.bulk(on)
-
-    def remove_log(self, number: int) -> None:
-        """Forget a log."""
-        self._store.remove_log(number)
-
-    def add_documents(self, number: int, documents: Iterable[IndexDocument]) -> int:
-        """Add documents of a log."""
-        return self._store.add_documents(number, documents)
-
-    def drop_documents(self, number: int, from_seq: int = 0) -> None:
-        """Remove a log's documents from an event on."""
-        self._store.drop_documents(number, from_seq)
-
-    def drop_each(self, number: int, seqs: Iterable[int]) -> None:
-        """Remove single documents of a log."""
-        self._store.drop_each(number, seqs)
-
-    def mark(self, number: int, seqs: Sequence[int], surface: str) -> None:
-        """Give documents another surface."""
-        self._store.mark(number, seqs, surface)
-
-    def load_state(self, number: int) -> bytes | None:
-        """Where reading of a log stopped."""
-        return self._read(None, lambda: self._store.load_state(number))
-
-    def save_state(self, number: int, state: bytes) -> None:
-        """Remember where reading of a log stopped."""
-        self._store.save_state(number, state)
 
     # -- the session list ------------------------------------------------------------------------------------------
 

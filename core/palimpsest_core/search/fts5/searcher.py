@@ -19,11 +19,12 @@ from palimpsest_core.search.fts5.numbers import Numbers
 from palimpsest_core.search.fts5.pages import PageBuilder
 from palimpsest_core.search.fts5.predicates import event_condition
 from palimpsest_core.search.fts5.ranking import Ranked, Ranking, Side
+from palimpsest_core.search.fts5.scanning import LogToScan, ScanScope
 from palimpsest_core.search.fts5.schema import POSITION_BITS, POSITION_MASK
 from palimpsest_core.search.fts5.spans import SpanCollector
 from palimpsest_core.search.fts5.store import Store
 from palimpsest_core.search.matching import Matcher, Phrase
-from palimpsest_core.search.request import SearchRequest, check_strict_budget
+from palimpsest_core.search.request import ScanRequest, SearchRequest, check_strict_budget
 
 _FEW_RANGES = 8
 _RANGE_MS = 0.1
@@ -183,6 +184,25 @@ class Searcher:
         sql += f" where f.rowid between ? and ?{side.condition.sql}"
         row = self._db.execute(sql, (phrase.expression, first, last, *side.condition.bindings)).fetchone()
         return int(row[0]) if row else 0
+
+    def scan_scopes(self, request: ScanRequest) -> list[ScanScope]:
+        """What a literal scan has to look through: live sessions first, then stored ones, latest activity first."""
+        scopes = []
+        for prefix, table in (("live_", "temp.live_log"), ("", "main.log")):
+            if not (len(self._live) if prefix else self.persisted_active):
+                continue
+            condition = event_condition(self._db, request.event_filters, f"{table.removesuffix('log')}kind")
+            directory = self._directory(table)
+            numbers = directory.select(request.session_filters, request.event_filters)
+            skips = {} if prefix or not self._options.fold_inherited else dict(directory.inherited(numbers))
+            logs = [
+                LogToScan(place.number, place.session, skips.get(place.number, 0))
+                for place in sorted(directory.places, key=lambda place: -(place.last_time or 0))
+                if place.number in numbers and (prefix or self._live.number_of(place.session) is None)
+            ]
+            if logs and not condition.never:
+                scopes.append(ScanScope(prefix, logs, condition))
+        return scopes
 
     # -- cursors ---------------------------------------------------------------------------------------------------
 

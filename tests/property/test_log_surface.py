@@ -31,6 +31,8 @@ def slow_fold(rows: list[Row], generation: int) -> tuple[list[int], dict[int, in
         if kind not in surface_types(generation):
             continue
         parsed = parse_op(op)
+        known = isinstance(sources, list) and all(type(one) is int and 0 <= one < seq for one in sources)
+        broken += sources is not UNSET and not known
         fits = isinstance(parsed, Replace) and parsed.start in nodes and parsed.end in nodes
         if fits and isinstance(parsed, Replace):
             a, b = nodes.index(parsed.start), nodes.index(parsed.end)

@@ -74,6 +74,14 @@ def test_a_reversed_range_is_skipped_and_its_node_goes_to_the_tail() -> None:
     assert fold.problems == ["The replacement 2 starts at event 1, which comes after its end, event 0."]
 
 
+def test_a_source_that_does_not_exist_is_said_and_the_event_stays_where_it_is() -> None:
+    fold = folded(0, (USER, "append"), (ASSISTANT, "append", [0]), (USER, "append", [1, 77]), (USER, "append", "1"))
+    assert fold.surface == [0, 1, 2, 3]
+    assert fold.unreliable
+    assert "Event 2 cites event 77" in fold.problems[0]
+    assert "no list of event numbers" in fold.problems[1]
+
+
 @pytest.mark.parametrize(
     ("row", "problem"),
     [

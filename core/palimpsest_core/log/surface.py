@@ -79,6 +79,16 @@ def parse_op(raw: Any) -> Marker | Replace:
     return Replace(start, end, modern)
 
 
+def citation_fault(seq: int, sources: Any) -> str | None:
+    """Why the sources of event `seq` cannot be what it says, in one sentence; None for earlier events."""
+    if not isinstance(sources, list) or not all(type(source) is int for source in sources):
+        return f"The sources of event {seq} are no list of event numbers."
+    if not sources or (min(sources) >= 0 and max(sources) < seq):
+        return None
+    lost = next(source for source in sources if not 0 <= source < seq)
+    return f"Event {seq} cites event {lost} as a source, but there is no such earlier event."
+
+
 def surface_types(generation: int) -> frozenset[str]:
     """The event types that may be on the surface of a log of this generation (above 4: as 4)."""
     return frozenset(_TYPES[: 3 if generation < 3 else 4 if generation == 3 else 5])
@@ -201,7 +211,7 @@ class SurfaceFold:
     def push_op(self, kind: str, seq: int, op: Any, sources: Any = UNSET) -> FoldStep:
         """Take the next event by its parts: type, seq, `surfaceOp` and `sourceEventSeqs` as stored (pairs expanded).
 
-        Sources matter to replacements only, so a caller that appends may leave them out.
+        Sources decide over replacements only; others are looked at for events that do not exist.
         """
         code = self._allowed.get(kind)
         if code is None:
@@ -212,7 +222,14 @@ class SurfaceFold:
             return FoldStep(Surface.LOG_ONLY, (), self._note(f"Event {seq} does not come after event {seqs[-1]}."))
         if op == "append" and code != _SYSTEM:
             self._append(seq, code)
-            return _APPENDED
+            step = _APPENDED
+        else:
+            step = self._push_marked(kind, code, seq, op, sources)
+        if sources is not UNSET and (fault := citation_fault(seq, sources)) is not None:
+            self._note(fault)
+        return step
+
+    def _push_marked(self, kind: str, code: int, seq: int, op: Any, sources: Any) -> FoldStep:
         marker = parse_op(op)
         if marker is Marker.APPEND:
             return self._append_system(seq)

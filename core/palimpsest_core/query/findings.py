@@ -10,10 +10,12 @@ def meaning_findings(path: str, fold: SurfaceFold, *, cut_missing: bool, open_tu
     """`surface-unreliable`, `seed-cut-missing` and `open-turn`, as far as they apply to the log at `path`."""
     found = []
     if fold.unreliable:
+        more = len(fold.problems) - 1
+        others = f" ({more} more such {'faults' if more > 1 else 'fault'})" if more else ""
         found.append(
             Finding(
                 FindingCode.SURFACE_UNRELIABLE,
-                f"The model's view is a best effort: {fold.problems[0]}",
+                f"The model's view is a best effort: {fold.problems[0]}{others}",
                 path,
             )
         )

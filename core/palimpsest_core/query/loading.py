@@ -12,13 +12,13 @@ from copy import copy
 from itertools import accumulate, repeat
 from typing import Any, Final
 
-from palimpsest_core.formats.events import expand_sources
+from palimpsest_core.formats.events import stored_sources
 from palimpsest_core.formats.reader import LogReader
-from palimpsest_core.formats.rows import NOTHING, StoredRow, payload
+from palimpsest_core.formats.rows import NOTHING, StoredRow
 from palimpsest_core.log.lineage import CutFinder
 from palimpsest_core.log.surface import FoldStep, SurfaceFold, surface_types
 from palimpsest_core.log.titles import TitleFold
-from palimpsest_core.model.event import Event
+from palimpsest_core.model.event import UNSET, Event
 from palimpsest_core.model.header import Header
 from palimpsest_core.query.peek import LOOKED_AT, row_flags
 from palimpsest_core.query.table import SURFACE_OF, Columns, EventTable, Flag, Mark
@@ -182,10 +182,10 @@ class Loader:
     def _fold(self, row: StoredRow, reader: LogReader) -> FoldStep:
         envelope = row.envelope
         if envelope is not None and bytes(envelope.surfaceOp) == _APPEND:
-            # An append needs no sources, and its payload stays unread.
-            if envelope.sourceEventSeqs is not NOTHING:
-                self.citations.add(row.seq, expand_sources(payload(envelope.sourceEventSeqs)))
-            return self.fold.push_op(row.type, row.seq, "append")
+            # The payload of an append stays unread.
+            sources = UNSET if envelope.sourceEventSeqs is NOTHING else stored_sources(envelope.sourceEventSeqs)
+            self.citations.add(row.seq, sources)
+            return self.fold.push_op(row.type, row.seq, "append", sources)
         (event,) = reader.expand(row)
         self.citations.add(event.seq, event.source_event_seqs)
         return self.fold.push(event)

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import msgspec
 
+from palimpsest_core.formats.events import stored_sources
 from palimpsest_core.formats.reader import LogReader, ReadState, StoredRow
 from palimpsest_core.formats.rows import NOTHING, payload
 from palimpsest_core.log import repair
@@ -21,7 +22,7 @@ from palimpsest_core.log.repair import RepairScan
 from palimpsest_core.log.surface import FoldStep, SurfaceFold, surface_types
 from palimpsest_core.log.text import Registry, semantic_text
 from palimpsest_core.log.titles import TitleFold
-from palimpsest_core.model.event import Event, Surface
+from palimpsest_core.model.event import UNSET, Event, Surface
 from palimpsest_core.model.header import Header
 from palimpsest_core.model.session import Title
 from palimpsest_core.search.documents import IndexDocument
@@ -153,7 +154,8 @@ class LogDigest:
             surface = _LOG_ONLY
             if way.surface:
                 if bytes(envelope.surfaceOp) == _APPEND:
-                    step = fold.push_op(kind, seq, "append")
+                    cited = envelope.sourceEventSeqs
+                    step = fold.push_op(kind, seq, "append", UNSET if cited is NOTHING else stored_sources(cited))
                 else:
                     step = self._marked(reader, row)
                 surface = step.surface.value

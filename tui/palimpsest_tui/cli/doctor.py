@@ -15,10 +15,16 @@ from palimpsest_tui.cli.options import Settings, as_utf8, shared_options
 from palimpsest_tui.cli.output import say_progress, write_json, write_lines
 
 if TYPE_CHECKING:
-    from palimpsest_core import Finding, LogHealth
+    from palimpsest_core import CancelToken, Engine, Finding, LogHealth, RowCounts, SessionSummary
 
-PROBLEMS = ("unreadable", "damaged", "uncertain")
+PROBLEMS = ("unreadable", "damaged", "uncertain", "diverging")
 """What makes the command end with "data problem"; a newer format, another writer's events and leftovers do not."""
+
+COUNTED = ("damaged", "uncertain")
+"""Where it is worth reading a log through to say how many of its rows can be read."""
+
+NOTES = ("dangling-parent", "missing-attachment", "lineage-cycle")
+"""Findings about sound logs that are told all the same."""
 
 REMEDIES = {
     "rescue": "palimpsest rescue {id} --out DIR --write copies what can be read",
@@ -38,30 +44,77 @@ def command(settings: Settings, session: str | None) -> int:
     Reads every log that is new or changed. Ends with 3 if anything is damaged or cannot be read. Logs are never
     mended in place: `palimpsest rescue` writes a copy.
     """
-    from palimpsest_core import to_json
-
     with open_engine(settings) as engine, cancel_on_interrupt() as cancel:
         only = find_session(engine, as_utf8(session)) if session is not None else None
         engine.refresh(cancel, show_progress)
         say_progress("")
         odd = [item for item in engine.health(cancel) if only is None or item.session_id == only]
-        count = 1 if only is not None else len(engine.sessions(cancel))
+        rows = [row for row in engine.sessions(cancel) if only is None or row.id == only]
+        counts = {item.path: _counts(engine, item, cancel) for item in odd if item.ailment.value in COUNTED}
     problems = [item for item in odd if item.ailment.value in PROBLEMS]
+    told = {item.path for item in odd}
+    noted = [row for row in rows if row.path not in told and _notes(row)]
     if settings.json:
-        write_json("doctor", {"sessions": count, "problems": len(problems), "logs": to_json(odd)})
+        _write_json(len(rows), len(problems), odd, counts, noted)
     else:
-        write_lines(line for item in odd for line in _lines(item))
-        write_lines([f"{plural(count, 'session')}: {len(problems)} with problems, {len(odd) - len(problems)} odd"])
+        write_lines(line for item in odd for line in _lines(item, counts.get(item.path)))
+        write_lines(line for row in noted for line in _note_lines(row))
+        others = len(odd) - len(problems) + len(noted)
+        write_lines([f"{plural(len(rows), 'session')}: {len(problems)} with problems, {others} odd"])
     return Exit.DATA if problems else Exit.FINE
 
 
-def _lines(item: LogHealth) -> list[str]:
+def _counts(engine: Engine, item: LogHealth, cancel: CancelToken) -> RowCounts | None:
+    from palimpsest_core import ErrorCode, SessionQueryError
+
+    try:
+        return engine.row_counts(item.path, cancel)
+    except SessionQueryError as error:
+        if error.code is ErrorCode.ABORTED:
+            raise
+        return None
+
+
+def _notes(row: SessionSummary) -> list[Finding]:
+    return [finding for finding in row.findings or () if finding.code.value in NOTES]
+
+
+def _write_json(
+    sessions: int,
+    problems: int,
+    odd: list[LogHealth],
+    counts: dict[str, RowCounts | None],
+    noted: list[SessionSummary],
+) -> None:
+    from palimpsest_core import to_json
+
+    logs = []
+    for item in odd:
+        log = to_json(item)
+        if (rows := counts.get(item.path)) is not None:
+            log["rows"] = to_json(rows)
+        logs.append(log)
+    notes = [{"sessionId": row.id, "path": row.path, "findings": to_json(_notes(row))} for row in noted]
+    write_json("doctor", {"sessions": sessions, "problems": problems, "logs": logs, "notes": notes})
+
+
+def _lines(item: LogHealth, rows: RowCounts | None) -> list[str]:
     lines = [f"{item.ailment.value}  {cell(item.session_id or '-')}  {cell(item.path)}"]
-    lines += [f"    {finding.code.value}: {cell(finding.message)}{_place(finding)}" for finding in item.findings]
+    lines += [_line(finding) for finding in item.findings]
+    if rows is not None:
+        lines.append(f"    {plural(rows.shown, 'row')} readable, {rows.withheld} withheld")
     for remedy in item.remedies:
         if remedy.value in REMEDIES:
             lines.append(f"    {cell(REMEDIES[remedy.value].format(id=item.session_id))}")
     return [*lines, ""]
+
+
+def _note_lines(row: SessionSummary) -> list[str]:
+    return [f"note  {cell(row.id)}  {cell(row.path)}", *map(_line, _notes(row)), ""]
+
+
+def _line(finding: Finding) -> str:
+    return f"    {finding.code.value}: {cell(finding.message)}{_place(finding)}"
 
 
 def _place(finding: Finding) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tarfile
 from collections.abc import Sequence
 from functools import cache
@@ -15,6 +16,9 @@ from hostilejson import spoil
 
 from palimpsest_core.storage.layout import log_file_name, parse_log_name
 from palimpsest_core.writer.demo import write_demo
+
+HEALTHY = "healthy-neighbour"
+"""The id of the sound log beside a mutant; some mutants claim it."""
 
 _TESTS = Path(__file__).parent
 _LARGEST = 120 << 10
@@ -134,7 +138,7 @@ def _spoil_values(lines: list[bytes], random: Random) -> str:
 
 
 def _mutate_rows(lines: list[bytes], random: Random, seed: Seed) -> str:
-    kind = random.choice(("drop", "twice", "swap", "block", "splice", "cut", "junk", "blank", "lane", "again"))
+    kind = random.choice(("drop", "twice", "swap", "block", "splice", "cut", "junk", "blank", "lane", "again", "claim"))
     at, to = sorted(random.randrange(len(lines)) for _ in range(2))
     if kind == "drop":
         del lines[at : to if random.random() < 0.3 else at + 1]
@@ -161,6 +165,8 @@ def _mutate_rows(lines: list[bytes], random: Random, seed: Seed) -> str:
         ]
     elif kind == "lane":
         lines += lines[at:]  # a second writer that began at an earlier state
+    elif kind == "claim":
+        lines[0] = re.sub(rb'"id":"[^"]*"', f'"id":"{HEALTHY}"'.encode(), lines[0])
     else:
         lines += lines  # the whole log once more, header included
     if not lines:

@@ -81,6 +81,16 @@ def test_one_id_in_two_folders_is_one_session_with_a_finding(tmp_path: Path) -> 
     assert set(codes(entry)) == {"path-mismatch", "duplicate-id"}
 
 
+def test_a_later_log_of_a_higher_generation_elsewhere_does_not_answer_for_the_one_in_its_place(tmp_path: Path) -> None:
+    right = log(tmp_path, 2, 100)
+    (tmp_path / "--elsewhere--").mkdir()
+    log(tmp_path / "aside", 3, 900)
+    os.rename(tmp_path / "aside" / "--srv-a--" / "sess", tmp_path / "--elsewhere--" / "claims")
+    entry = only(tmp_path)
+    assert entry.primary.path == right.path
+    assert "duplicate-id" in codes(entry)
+
+
 def test_a_link_to_the_right_place_is_the_right_place(tmp_path: Path) -> None:
     log(tmp_path, 0, 100)
     (tmp_path / "--srv-a--").rename(tmp_path / "real")

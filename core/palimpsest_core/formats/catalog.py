@@ -247,7 +247,10 @@ class _Builder:
         return CatalogEntry(session_id, primary.file, primary.peek.header, primary.generation, items, findings)
 
     def choose(self, items: list[CatalogFile]) -> CatalogFile:
-        """The highest known generation, unless a lower one ends later; of equal ones the one that ends later."""
+        """The highest known generation, unless a lower one ends later; of equal ones the one that ends later.
+
+        A folder in which a log lies where its header says goes before others: no stranger answers for it.
+        """
         readable = [item for item in items if item.peek.header is not None]
         if not readable:
             return max(items, key=lambda item: item.generation)
@@ -255,9 +258,11 @@ class _Builder:
         if not rivals:
             top = max(item.generation for item in readable)
             rivals = [item for item in readable if item.generation == top]
+        placed = {_folder(item) for item in rivals if not _misplaced(item)}
+        rivals = [item for item in rivals if _folder(item) in placed] or rivals
         if len(rivals) == 1:
             return rivals[0]
-        return max(rivals, key=lambda item: (self.ends(item), item.generation, not _misplaced(item)))
+        return max(rivals, key=lambda item: (self.ends(item), item.generation))
 
     def ends(self, item: CatalogFile) -> int:
         return self.cache.last_time(item.file, self.config, self.cancel)
@@ -273,7 +278,7 @@ class _Builder:
                 "build went on with it. The later one answers; both can be opened."
             )
             out.append(Finding(FindingCode.GENERATION_DIVERGENCE, message, path, detail="divergence"))
-        places = {(item.file.project, item.file.folder) for item in items if item.peek.header is not None}
+        places = {_folder(item) for item in items if item.peek.header is not None}
         if len(places) > 1:
             others = ", ".join(sorted(f"{project}/{folder}" for project, folder in places))
             message = f"The same id stands in {len(places)} folders: {others}."
@@ -296,6 +301,10 @@ def flat_logs(strays: Iterable[Stray]) -> list[LogFile]:
                 continue
             found.append(msgspec.structs.replace(file, project=file.folder, folder=FLAT))
     return found
+
+
+def _folder(item: CatalogFile) -> tuple[str, str]:
+    return item.file.project, item.file.folder
 
 
 def _misplaced(item: CatalogFile) -> bool:

@@ -90,6 +90,8 @@ def present_overview(
 
     Raises `PERSISTENCE_FAILED` when the root itself cannot be read.
     """
+    # The index spells every path below the real root, whatever link led there.
+    root = Path(os.path.realpath(root))
     try:
         found = discover(root, cancel).files
     except OSError as error:

@@ -83,8 +83,10 @@ if TYPE_CHECKING:
         Title,
         TitleSnapshot,
     )
+    from palimpsest_core.model.statistics import Counts, SessionStatistics, Tokens
     from palimpsest_core.query.openlog import Growth, OpenLog
     from palimpsest_core.query.secondlook import LANE_FIRST, LANE_NONE, LANE_SECOND, SecondLook, second_look
+    from palimpsest_core.query.statistics import statistics_of
     from palimpsest_core.query.table import (
         BOUNDARY,
         SURFACE_OF,
@@ -108,6 +110,7 @@ _HOMES: dict[str, str] = {
     "BOUNDARY": "palimpsest_core.query.table",
     "CancelToken": "palimpsest_core.base.cancel",
     "Config": "palimpsest_core.model.config",
+    "Counts": "palimpsest_core.model.statistics",
     "Engine": "palimpsest_core.engine",
     "ErrorCode": "palimpsest_core.base.errors",
     "Event": "palimpsest_core.model.event",
@@ -166,6 +169,7 @@ _HOMES: dict[str, str] = {
     "SessionQueryError": "palimpsest_core.base.errors",
     "SessionRecord": "palimpsest_core.model.session",
     "SessionState": "palimpsest_core.model.session",
+    "SessionStatistics": "palimpsest_core.model.statistics",
     "SessionStore": "palimpsest_core.live.store",
     "SessionSummary": "palimpsest_core.model.session",
     "SessionTrace": "palimpsest_core.model.session",
@@ -177,6 +181,7 @@ _HOMES: dict[str, str] = {
     "Target": "palimpsest_core.export.reopen",
     "Title": "palimpsest_core.model.session",
     "TitleSnapshot": "palimpsest_core.model.session",
+    "Tokens": "palimpsest_core.model.statistics",
     "ToolCall": "palimpsest_core.log.messages",
     "ToolResult": "palimpsest_core.log.messages",
     "TranscriptResult": "palimpsest_core.export.transcript",
@@ -206,6 +211,7 @@ _HOMES: dict[str, str] = {
     "session_links": "palimpsest_core.log.links",
     "source_of": "palimpsest_core.log.messages",
     "speaker_of": "palimpsest_core.log.messages",
+    "statistics_of": "palimpsest_core.query.statistics",
     "to_json": "palimpsest_core.model.jsonable",
     "tool_calls": "palimpsest_core.log.messages",
     "tool_result": "palimpsest_core.log.messages",
@@ -235,6 +241,7 @@ __all__ = [  # noqa: RUF022
     "BOUNDARY",
     "CancelToken",
     "Config",
+    "Counts",
     "Engine",
     "ErrorCode",
     "Event",
@@ -293,6 +300,7 @@ __all__ = [  # noqa: RUF022
     "SessionQueryError",
     "SessionRecord",
     "SessionState",
+    "SessionStatistics",
     "SessionStore",
     "SessionSummary",
     "SessionTrace",
@@ -304,6 +312,7 @@ __all__ = [  # noqa: RUF022
     "Target",
     "Title",
     "TitleSnapshot",
+    "Tokens",
     "ToolCall",
     "ToolResult",
     "TranscriptResult",
@@ -333,6 +342,7 @@ __all__ = [  # noqa: RUF022
     "session_links",
     "source_of",
     "speaker_of",
+    "statistics_of",
     "to_json",
     "tool_calls",
     "tool_result",

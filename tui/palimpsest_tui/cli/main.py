@@ -23,6 +23,7 @@ COMMANDS = {
     "export": "Write a session and its descendants to a ZIP, or a transcript.",
     "index": "Bring the search index up to date.",
     "doctor": "Say which logs are damaged, foreign or odd, and how.",
+    "stats": "Count turns, messages, tool calls and tokens.",
     "rescue": "Copy what can be read of a damaged log to another root.",
     "demo": "Make a demo corpus and open the app on it.",
     "completion": "Print the completion script for a shell.",

@@ -6,9 +6,11 @@ from typing import TYPE_CHECKING
 
 from textual.content import Content
 
-from palimpsest_core import FindingCode, OpenLog, SecondLook, second_look
+from palimpsest_core import Finding, FindingCode, OpenLog, SecondLook, printable_line, second_look
 from palimpsest_core.model.health import CODE_WORDS
 from palimpsest_tui.widgets import numbers
+from palimpsest_tui.widgets.badges import NEWEST_KNOWN
+from palimpsest_tui.widgets.cells import clip
 
 if TYPE_CHECKING:
     from palimpsest_tui.flows.desk import Desk
@@ -39,6 +41,11 @@ class Beyond:
         if self.go_there_when_read:
             self.go_there_when_read = False
             self.go()
+
+    def say_why(self) -> None:
+        """Say why rows of the log that was just opened are withheld."""
+        if self.look is not None and self.look.finding is not None:
+            self._desk.say(self.look.finding.message, bad=True)
 
     def _take(self, look: SecondLook | None) -> None:
         self.look = look
@@ -76,6 +83,8 @@ def facts_of_log(log: OpenLog) -> list[str]:
             f" = {numbers.plural(total, 'row')}"
         )
     parts += [CODE_WORDS[code] for code in _TELL if code in codes]
+    if log.generation <= NEWEST_KNOWN:  # in a newer format an unknown type may well belong to it
+        parts += [_plug_in(log, finding) for finding in log.findings if finding.code is _PLUG_IN][:1]
     cut = log.cut
     if cut:
         events = sum(log.table.counts().values()) - log.rows_withheld
@@ -84,6 +93,14 @@ def facts_of_log(log: OpenLog) -> list[str]:
     return parts
 
 
+def _plug_in(log: OpenLog, finding: Finding) -> str:
+    """The plug-in's event that makes a harness refuse the log."""
+    index = log.index_of_seq(finding.seq) if finding.seq is not None else None
+    name = f" {printable_line(log.row(index).type)} at {finding.seq}" if index is not None else ""
+    return CODE_WORDS[finding.code] + clip(name, 40)
+
+
+_PLUG_IN = FindingCode.UNKNOWN_REQUIRED_EVENT
 _TELL_ROWS = {
     FindingCode.TORN_TAIL,
     FindingCode.CORRUPT,
@@ -99,7 +116,5 @@ _TELL = (
     FindingCode.WITHHELD_TAIL,
     FindingCode.TORN_TAIL,
     FindingCode.LIMIT_EXCEEDED,
-    FindingCode.UNKNOWN_REQUIRED_EVENT,
     FindingCode.SEED_CUT_MISSING,
 )
-

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
+from time import monotonic
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -43,6 +44,11 @@ def with_known(now: list[SessionSummary], before: Sequence[SessionSummary]) -> l
     return [_kept(session, known.get(session.path)) for session in now]
 
 
+def _kin(session: SessionSummary) -> tuple[object, ...]:
+    """What the lineage shows of a session."""
+    return session.path, session.id, session.parent, session.title, session.state, session.inherited_cut
+
+
 def _kept(session: SessionSummary, known: SessionSummary | None) -> SessionSummary:
     if session.indexed or known is None or known.id != session.id:
         return session
@@ -64,6 +70,9 @@ class Listing:
         self.sessions: list[SessionSummary] = []
         self.by_id: Mapping[str, SessionSummary] = {}
         self.loaded = False
+        self.took_s = 0.0
+        """How long the list took to be read the last time."""
+        self._asked_at = 0.0
         self.sort = Sort(desk.state.sort) if desk.state.sort in list(Sort) else Sort.ACTIVITY
         self.grouping = Grouping(desk.state.grouping) if desk.state.grouping in list(Grouping) else Grouping.TREE
         self._again = False
@@ -83,27 +92,37 @@ class Listing:
             return
         if not self.loaded:
             self._desk.session_list.set_empty("Looking for sessions…", str(self.root))
+        self._asked_at = monotonic()
         work = partial(list_sessions, self._desk.engine, not self.loaded)
         self._desk.jobs.ask_parts("sessions", work, self._took, self._took, self._not_listed)
 
     def _took(self, sessions: list[SessionSummary]) -> None:
         first = not self.loaded
-        self.sessions = sessions if first else with_known(sessions, self.sessions)
-        self.by_id = summaries_by_id(sessions)
+        before = self.sessions
+        self.took_s = monotonic() - self._asked_at
+        sessions = sessions if first else with_known(sessions, before)
         self.loaded = True
-        self.show()
-        self._twice = _told_twice(sessions)
-        self._desk.finding.sessions_changed()
-        self._desk.opening.sessions_changed()
-        self._desk.generations.sessions_changed()
-        self._desk.ailing.sessions_changed()
-        self._desk.kinship.sessions_changed()
-        self._desk.telling.where()
+        if first or sessions != before:
+            self.sessions = sessions
+            self._changed(before)
         if first:
             self._desk.screen.sessions_known()
         if self._again and not self._desk.jobs.running("sessions"):
             self._again = False
             self.load()
+
+    def _changed(self, before: Sequence[SessionSummary]) -> None:
+        """Tell those whom it concerns. A log that only grew changes no family and no value of a filter word."""
+        self.by_id = summaries_by_id(self.sessions)
+        self._twice = _told_twice(self.sessions)
+        self.show()
+        self._desk.finding.sessions_changed()
+        self._desk.opening.sessions_changed()
+        self._desk.generations.sessions_changed()
+        self._desk.ailing.sessions_changed()
+        if list(map(_kin, self.sessions)) != list(map(_kin, before)):
+            self._desk.kinship.sessions_changed()
+        self._desk.telling.where()
 
     def _not_listed(self, error: Exception) -> None:
         self.loaded = True
@@ -214,7 +233,7 @@ class Listing:
         self._desk.panes.session_moved(_PREVIEW_S, self._preview)
 
     def _preview(self) -> None:
-        if self._desk.panes.narrow or not self._desk.session_list.has_focus:
+        if self._desk.panes.narrow or self._desk.panes.level != "sessions" or not self._desk.session_list.has_focus:
             return
         self._go(focus=False)
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from functools import partial
+from time import monotonic
 from typing import TYPE_CHECKING
 
 from textual.timer import Timer
 
-from palimpsest_core import Growth, OpenLog, printable_line
+from palimpsest_core import BOUNDARY, Growth, OpenLog, printable_line
 from palimpsest_tui.jobs.asking import sentence
 from palimpsest_tui.jobs.indexing import Orders, Report, run_indexer
 from palimpsest_tui.jobs.opening import Grown, grow_log
@@ -18,8 +19,9 @@ from palimpsest_tui.widgets.timeline_views import View
 if TYPE_CHECKING:
     from palimpsest_tui.flows.desk import Desk
 
-_LIST_REST_S = 0.3
-"""Changes of the root are gathered this long before the list is read again."""
+_LIST_SOON_S = 0.3
+_LIST_REST_S = 2.0
+"""Changes of the root are gathered: the list is read again soon after the first one, then not again for this long."""
 _MEMORY = ":memory:"
 
 
@@ -32,6 +34,7 @@ class Living:
         self._list_timer: Timer | None = None
         self._in_memory = False
         self._unread = 0
+        self._listed_at = 0.0
         self.following = False
         self.gone = False
 
@@ -45,11 +48,11 @@ class Living:
         self._in_memory = str(self._desk.engine.index) == _MEMORY
         if self._in_memory:
             self._refresh_here()
+            self._watch_root()
         else:
             self._index("starting")
             work = partial(run_indexer, self._desk.engine, self._orders)
             self._desk.jobs.ask_parts("index", work, self._reported, self._indexer_ended, self._indexer_failed)
-        self._desk.jobs.ask_parts("watch root", partial(watch_root, str(root)), self._root_changed, _nothing)
 
     def stop(self) -> None:
         """Nothing to do: every worker has a token, and the jobs set them all."""
@@ -77,6 +80,7 @@ class Living:
             self._index(_progress(report))
         elif report.event == "waiting":
             self._index("kept by another process")
+            self._watch_root()
         elif report.event == "current":
             self._index("100%")
             self._index_changed()
@@ -94,9 +98,11 @@ class Living:
     def _indexer_ended(self, status: int) -> None:
         self._index("stopped" if status == 0 else f"stopped ({status})")
         self._desk.say("The indexer stopped; R starts it again.", bad=True)
+        self._watch_root()
 
     def _indexer_failed(self, error: Exception) -> None:
         self._index("none")
+        self._watch_root()
         self._desk.say(f"Index: {sentence(error)}", bad=True)
 
     def _index(self, text: str) -> None:
@@ -106,7 +112,6 @@ class Living:
     def _index_changed(self) -> None:
         """The index holds more than before: titles and counts for the list, hits for the search."""
         self._list_soon()
-        self._desk.finding.index_grew()
 
     def reindex(self) -> None:
         """Look through the root again."""
@@ -128,19 +133,31 @@ class Living:
 
     # The root ----------------------------------------------------------------------------------------------------
 
+    def _watch_root(self) -> None:
+        """Watch the root here: only where no indexer of ours does it."""
+        root = self._desk.engine.root
+        if root is not None and not self._desk.jobs.running("watch root"):
+            self._desk.jobs.ask_parts("watch root", partial(watch_root, str(root)), self._root_changed, _nothing)
+
     def _root_changed(self, folders: frozenset[str]) -> None:
+        del folders
         if self._in_memory:
             self._refresh_here()
-        del folders
-        self._list_soon()
+        else:
+            self._list_soon()
 
     def _list_soon(self) -> None:
+        """Read the list again, seldom enough that it costs a tenth of a core at most, however long it takes."""
         if self._list_timer is None:
-            self._list_timer = self._desk.screen.set_timer(_LIST_REST_S, self._list_now)
+            rest = max(_LIST_REST_S, 10 * self._desk.listing.took_s)
+            wait = max(_LIST_SOON_S, rest - (monotonic() - self._listed_at))
+            self._list_timer = self._desk.screen.set_timer(wait, self._list_now)
 
     def _list_now(self) -> None:
         self._list_timer = None
+        self._listed_at = monotonic()
         self._desk.listing.load()
+        self._desk.finding.index_grew()
 
     # The open log ------------------------------------------------------------------------------------------------
 
@@ -168,18 +185,26 @@ class Living:
             self._show_growth(log, growth)
 
     def _show_growth(self, log: OpenLog, growth: Growth) -> None:
+        """Draw what the growth changed, and nothing else."""
         desk = self._desk
+        desk.opening.grew()
+        last = desk.timeline.row_count() - 1
+        wider = len(str(len(log))) != len(str(growth.first_new))
+        desk.timeline.forget([*growth.changed, *range(growth.first_new, min(len(log), growth.first_new + 200))])
         if growth.changed and desk.opening.view not in (View.ALL, View.CONVERSATION, View.ERRORS):
             desk.opening.rearrange()  # rows leave the view, or come into it
         else:
-            desk.opening.appended(growth.first_new, len(log) - growth.first_new)
-        desk.timeline.forget([*growth.changed, *range(growth.first_new, min(len(log), growth.first_new + 200))])
-        desk.timeline.redraw()
+            desk.opening.appended(growth.first_new)
+        if growth.changed or wider:
+            desk.timeline.redraw()
+        else:
+            desk.timeline.redraw_rows(range(last, desk.timeline.row_count()))
         if self.following:
             desk.timeline.go(desk.timeline.row_count() - 1)
-        desk.beyond.read(log)
-        desk.kinship.show()
-        desk.telling.where()
+        if log.rows_withheld:
+            desk.beyond.read(log)
+        if log.table.find_flag(BOUNDARY, growth.first_new) is not None:
+            desk.kinship.show()
         desk.telling.status()
         desk.finding.log_changed()
         shown = desk.timeline.event_index

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections.abc import Sequence
 from functools import partial
+from time import monotonic
 from typing import TYPE_CHECKING
 
 from palimpsest_core import CancelToken, Flag, OpenLog, printable_line
 from palimpsest_core.model.event import Surface
-from palimpsest_core.model.session import SessionSummary
+from palimpsest_core.model.session import SessionState, SessionSummary
 from palimpsest_tui.flows.history import JumpHistory, Spot
 from palimpsest_tui.jobs.asking import sentence
-from palimpsest_tui.jobs.opening import Loaded, Loading, arrange_log, open_log, read_gists
+from palimpsest_tui.jobs.opening import Loaded, Loading, arrange_log, open_log, read_gists, shown_length
 from palimpsest_tui.widgets import numbers
 from palimpsest_tui.widgets.session_list import title_of
 from palimpsest_tui.widgets.timeline import Timeline
@@ -36,6 +38,7 @@ class Opening:
         self._wanted_moment: int | None = None
         self._asked: tuple[str, int | None, str | None] | None = None
         self._arranged_rows = 0
+        self._grew_at: float | None = None
         desk.timeline.set_empty(
             "No session is open.", "Enter opens the session under the cursor; / searches all of them."
         )
@@ -73,7 +76,7 @@ class Opening:
         self.session = self._desk.listing.session_of(session_id, path)
         self._desk.timeline.set_empty("Reading…")
         self._desk.telling.where()
-        work = partial(open_log, self._desk.engine, session_id, generation, path, self.view)
+        work = partial(open_log, self._desk.engine, session_id, generation, path, self.view, self._at_work())
         self._desk.jobs.ask_parts("open", work, self._loading, self._loaded, self._not_opened)
 
     def reopen(self) -> None:
@@ -103,6 +106,7 @@ class Opening:
         """Take the place of the log before; its rows come with the next parts."""
         before, self.log = self.log, log
         self._arranged_rows = 0
+        self._grew_at = None
         self._desk.timeline.show(log, build_rows(log.table, self.view, None, 0), self.view, keep=False)
         self._desk.marking.show()
         self._desk.session_list.set_open(self.session.path if self.session is not None else None)
@@ -129,20 +133,21 @@ class Opening:
                 self._wanted_seq = None
         elif self._wanted_moment is not None and len(loaded.log):
             self.go_index(min(bisect_left(loaded.log.table.times, self._wanted_moment), len(loaded.log) - 1))
+        elif self._desk.living.following:
+            self._desk.timeline.action_go_bottom()
         self._wanted_moment = None
         self._desk.beyond.read(loaded.log)
         self._desk.finding.log_opened()
         self._desk.kinship.show()
         self._desk.inspecting.show()
         self._desk.telling.where()
-        if loaded.log.rows_withheld and loaded.log.findings:
-            self._desk.say(loaded.log.findings[0].message, bad=True)
+        self._desk.beyond.say_why()
 
     def _take_rows(self, loaded: Loaded, *, keep: bool) -> None:
         self._arranged_rows = loaded.stop
         self._desk.timeline.show(loaded.log, loaded.rows, loaded.view, keep=keep)
-        if loaded.stop < len(loaded.log):
-            self.appended(loaded.stop, len(loaded.log) - loaded.stop)
+        if loaded.stop != shown_length(loaded.log, self.live):
+            self.appended(loaded.stop)
         self.title()
         self._desk.telling.status()
 
@@ -209,7 +214,7 @@ class Opening:
         hidden_by = self.view
         self.view = View.ALL
         if len(self.log) <= _SMALL:
-            self._take_rows(arrange_log(self.log, self.view, CancelToken()), keep=False)
+            self._take_rows(arrange_log(self.log, self.view, self.live, CancelToken()), keep=False)
             found = self._desk.timeline.go_event(index)
         else:
             self._wanted_seq = self.log.table.seqs[index]
@@ -248,12 +253,12 @@ class Opening:
         if log is None:
             return
         if self._desk.jobs.running("open"):
-            loaded = arrange_log(log, self.view, CancelToken())
+            loaded = arrange_log(log, self.view, self.live, CancelToken())
             self._take_rows(loaded, keep=True)
         elif len(log) <= _SMALL:
-            self._rearranged(arrange_log(log, self.view, CancelToken()))
+            self._rearranged(arrange_log(log, self.view, self.live, CancelToken()))
         else:
-            self._desk.jobs.ask("rows", partial(arrange_log, log, self.view), self._rearranged)
+            self._desk.jobs.ask("rows", partial(arrange_log, log, self.view, self.live), self._rearranged)
 
     def _rearranged(self, loaded: Loaded) -> None:
         if loaded.log is not self.log or loaded.view is not self.view:
@@ -266,17 +271,32 @@ class Opening:
         self._seek()
         self._desk.inspecting.show()
 
-    def appended(self, first: int, count: int) -> None:
+    @property
+    def live(self) -> bool:
+        """Whether the session of the open log is at work: its last turn is open, and it grew not long ago."""
+        return self.log is not None and self.log.open_turn and self._at_work()
+
+    def _at_work(self) -> bool:
+        grew = self._grew_at is not None and monotonic() - self._grew_at < self._desk.settings.active_minutes * 60
+        return grew or (self.session is not None and self.session.state is SessionState.ACTIVE)
+
+    def grew(self) -> None:
+        """The open log grew just now."""
+        self._grew_at = monotonic()
+
+    def appended(self, first: int) -> None:
         """The table is new from event `first` on: rows of what stood there before go, rows of the new events come."""
         log, rows = self.log, self._desk.timeline.rows
         if log is None or rows is None:
             return
+        stop = shown_length(log, self.live)
+        first = min(first, stop)
         if first < self._arranged_rows:
             before = classes(log.table, self.view, first - 1, first) if first else b"\0"
             rows.cut_back(first, before[0])
             self._desk.timeline.rows_changed()
-        rows.append(classes(log.table, self.view, first, first + count))
-        self._arranged_rows = first + count
+        rows.append(classes(log.table, self.view, first, stop))
+        self._arranged_rows = stop
         self._desk.timeline.rows_appended()
         self.title()
 
@@ -288,6 +308,8 @@ class Opening:
             return
         parts = [label] if (label := self._desk.generations.label(log)) else []
         parts += [self.view.value, *told_counts(log, self.view)]
+        if self.live:
+            parts.append("turn open")
         if log.fold.unreliable:
             parts.append("badges unreliable")
         self._desk.panes.title("timeline", "2 Timeline  " + " · ".join(parts))
@@ -304,17 +326,20 @@ class Opening:
             return
         known = self._desk.listing.session_of(self.log.session_id, self._asked[2] if self._asked else None)
         if known is not None:
+            live = self.live
             self.session = known
             self._desk.session_list.set_open(known.path)
+            if live != self.live:
+                self.rearrange()  # the closers of its open turn come or go
 
 
 def told_counts(log: OpenLog, view: View) -> list[str]:
     """How many events are current, shadowed, log-only and withheld; in the conversation who said how much."""
     table = log.table
     if view is View.CONVERSATION:
-        prompts = len(table.select(flags=Flag.PROMPT))
-        answers = len(table.select(types=("assistant/message",), without=Flag.WITHHELD))
-        return [numbers.plural(prompts, "prompt"), numbers.plural(answers, "answer")]
+        prompts = table.select(flags=Flag.PROMPT)
+        answers = table.select(types=("assistant/message",), without=Flag.WITHHELD)
+        return [_own(prompts, log.cut or 0, "prompt"), _own(answers, log.cut or 0, "answer")]
     counts = table.counts()
     withheld = log.rows_withheld
     letters = (("C", Surface.CURRENT), ("S", Surface.SHADOWED), ("L", Surface.LOG_ONLY))
@@ -322,3 +347,10 @@ def told_counts(log: OpenLog, view: View) -> list[str]:
     real = {surface: count - (withheld if surface is Surface.LOG_ONLY else 0) for surface, count in counts.items()}
     told = [f"{letter} {numbers.exact(max(0, real[surface]))}" for letter, surface in letters]
     return [*told, f"W {numbers.exact(withheld)}"] if withheld else told
+
+
+def _own(indexes: Sequence[int], cut: int, what: str) -> str:
+    """How many there are behind the inherited prefix, and with it."""
+    own = len(indexes) - bisect_left(indexes, cut)
+    told = numbers.plural(own, what)
+    return told if own == len(indexes) else f"{told}, {numbers.exact(len(indexes))} with inherited"

@@ -93,6 +93,8 @@ class Panes:
             self._desk.state.inspector = True
         elif name == "lineage":
             self._desk.state.lineage = True
+        if self._moved is not None:
+            self._moved.stop()  # whoever goes somewhere does not want the preview of where they were
         self.level = name
         self.apply()
         self.pane(name).focus()

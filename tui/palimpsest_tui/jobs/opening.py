@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from palimpsest_core import CancelToken, Engine, Gist, Growth, OpenLog
+from palimpsest_core import CancelToken, Engine, Flag, Gist, Growth, OpenLog
 from palimpsest_tui.jobs.asking import Tell
 from palimpsest_tui.widgets.timeline import read_gist
 from palimpsest_tui.widgets.timeline_rows import TimelineRows
@@ -42,6 +42,7 @@ def open_log(
     generation: int | None,
     path: str | None,
     view: View,
+    live: bool,
     cancel: CancelToken,
     tell: Tell[Loading],
 ) -> Loaded:
@@ -49,13 +50,22 @@ def open_log(
     log = engine.open_log(session_id, generation, path=path)
     tell(Loading(log, 0))
     log.load(cancel, lambda rows: tell(Loading(log, rows)))
-    return arrange_log(log, view, cancel)
+    return arrange_log(log, view, live, cancel)
 
 
-def arrange_log(log: OpenLog, view: View, cancel: CancelToken) -> Loaded:
-    """The rows of a view of a log that is read."""
-    cancel.raise_if_set()
+def shown_length(log: OpenLog, live: bool) -> int:
+    """How many rows of the table are shown: while a session is at work nothing closes its open turn for it."""
     stop = len(log)
+    flags = log.table.flags
+    while live and stop and flags[stop - 1] & Flag.SYNTHETIC:
+        stop -= 1
+    return stop
+
+
+def arrange_log(log: OpenLog, view: View, live: bool, cancel: CancelToken) -> Loaded:
+    """The rows of a view of a log that is read. `live`: its session is at work."""
+    cancel.raise_if_set()
+    stop = shown_length(log, live)
     return Loaded(log, build_rows(log.table, view, log.cut, stop), view, stop)
 
 

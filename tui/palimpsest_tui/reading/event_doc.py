@@ -32,6 +32,7 @@ _PATH_KEYS = ("path", "file_path", "filePath", "filename", "file", "notebook_pat
 _COMMAND_KEYS = ("command", "cmd", "script")
 _OLD_NEW = (("old_string", "new_string"), ("oldText", "newText"), ("old_text", "new_text"), ("old", "new"))
 _MARKDOWN_EVENTS = frozenset({"user/message", "assistant/message", "assistant/attempt", "steering/message"})
+_INBOX = "agent/inbox/spliced"
 _FIRST_KEYS = ("content", "message", "stream", "summary")
 
 
@@ -94,6 +95,8 @@ class TextBuilder:
             self._put(self._wrap([Piece("error ", "badge--error"), Piece(printable_line(" · ".join(parts)))]))
         if call is not None:
             self._call(call.name, call.arguments)
+        elif event.type == _INBOX and isinstance(event.data, dict):
+            self._inbox(event.data)
         elif blocks:
             markdown = event.type in _MARKDOWN_EVENTS or event.type.endswith("/summary")
             for block in blocks:
@@ -116,6 +119,27 @@ class TextBuilder:
             ]
             if parts:
                 self._put([[], plain("tokens: " + " · ".join(parts), "line--dim")])
+
+    def _inbox(self, data: dict[str, Any]) -> None:
+        """Queued messages as messages, the payload as it is beneath."""
+        inserted = data.get("inserted")
+        for message in inserted if isinstance(inserted, list) else ():
+            if not isinstance(message, dict):
+                continue
+            source = message.get("source")
+            kind = source.get("kind") if isinstance(source, dict) else None
+            said_by = f"{kind or message.get('role') or 'somebody'}, queued for {data.get('target') or 'later'}"
+            self._put([plain(printable_line(said_by), "line--dim")])
+            content = message.get("content")
+            for block in content if isinstance(content, list) else ():
+                if isinstance(block, dict):
+                    self._content(block, markdown=True)
+        copied = len(self._plain)
+        if copied:
+            self._title("fields")
+        self._fields(data)
+        if copied:
+            del self._plain[copied:]
 
     def _content(self, block: dict[str, Any], *, markdown: bool) -> None:
         kind = block.get("type")

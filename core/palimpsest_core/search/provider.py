@@ -160,6 +160,10 @@ class LogIndex(SearchProvider, Protocol):
         """Say that very much is about to be written (True), or that this is over."""
         ...
 
+    def tidy(self) -> None:
+        """Give back the disk space that a bulk build left free; outside of a batch."""
+        ...
+
     def remove_log(self, number: int) -> None:
         """Forget a log with its documents and its state."""
         ...

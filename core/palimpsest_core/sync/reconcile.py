@@ -200,6 +200,8 @@ class Reconciler:
                     progress(SyncProgress(done, len(sizes), done_bytes, total_bytes, file.path))
             if bulk:
                 ledger.bulk(False)
+        if bulk:
+            self.index.tidy()
         return Refresh(added, changed, plan.gone, failed, logs, done_bytes)
 
     def _pieces(self, plan: Plan, cancel: CancelToken | None) -> Generator[tuple[LogFile, Piece], None, None]:

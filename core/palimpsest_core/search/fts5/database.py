@@ -162,6 +162,7 @@ def _make(path: str, journal_mode: str, *, replace: bool) -> None:
     try:
         db = checked.connect(draft, new=True)
         try:
+            db.pragma("auto_vacuum", 2)  # incremental: `Store.tidy` gives back what a bulk build leaves free
             with immediate(db):
                 schema.create_tables(db)
             db.execute(f"pragma journal_mode={journal_mode}")

@@ -261,6 +261,11 @@ class Fts5Provider(HeldLogs):
         with self._lock, self._errors(), self._store.batch():
             yield
 
+    def tidy(self) -> None:
+        """Give back the disk space that a bulk build left free."""
+        with self._lock, self._errors():
+            self._store.tidy()
+
     # -- the session list ------------------------------------------------------------------------------------------
 
     def summaries(self, active_seconds: float = ACTIVE_SECONDS, now: float | None = None) -> list[SessionSummary]:

@@ -81,6 +81,11 @@ class Store:
         """Merge postings later (a bulk build) or as they come (the default)."""
         self._db.execute("insert into fts(fts, rank) values('automerge', ?)", (0 if on else 4,))
 
+    def tidy(self) -> None:
+        """Give back the pages that merging postings left free, when they are a tenth of the file. Not in a batch."""
+        if self._db.pragma("freelist_count") * 10 > self._db.pragma("page_count"):
+            self._db.execute("pragma main.incremental_vacuum").fetchall()
+
     # -- logs ------------------------------------------------------------------------------------------------------
 
     def known_logs(self) -> dict[str, KnownLog]:

@@ -16,11 +16,11 @@ _ENVELOPE_KEYS = frozenset({"type", "seq", "time", "data", "surfaceOp", "sourceE
 _PAIR = 2
 
 
-def expand_sources(value: Any) -> Any:
-    """`sourceEventSeqs` with its inclusive pairs expanded; a malformed value comes back as it is.
+def expand_sources(value: Any, seq: int) -> Any:
+    """`sourceEventSeqs` of event `seq` with its inclusive pairs expanded; a malformed value comes back as it is.
 
-    If any pair is present the expanded list must be strictly increasing (session format, section 4.3). A list that
-    would expand past a million numbers is left alone too: no sound event cites more than it follows.
+    If any pair is present the expanded list must be strictly increasing (session format, section 4.3). A pair that
+    goes past the event itself is malformed too, so that a short row cannot claim a list of any length.
     """
     if type(value) is not list or not any(type(item) is list for item in value):
         return value
@@ -35,22 +35,19 @@ def expand_sources(value: Any) -> Any:
             if not is_safe_int(item, 0):
                 return value
             first = end = item
-        if first <= last or end < first or end - first > _MOST_SOURCES - len(out):
+        if first <= last or end < first or end >= seq:
             return value
         out.extend(range(first, end + 1))
         last = end
     return out
 
 
-def stored_sources(raw: msgspec.Raw) -> Any:
-    """The `sourceEventSeqs` of an envelope as an event would have them."""
-    return expand_sources(_exact(raw))
+def stored_sources(raw: msgspec.Raw, seq: int) -> Any:
+    """The `sourceEventSeqs` of the envelope of event `seq` as the event would have them."""
+    return expand_sources(_exact(raw), seq)
 
 
-_MOST_SOURCES = 4_000_000
-
-
-def _as_stored(value: Any) -> Any:
+def _as_stored(value: Any, _seq: int) -> Any:
     return value
 
 
@@ -111,7 +108,7 @@ class Expander:
             surface_op=UNSET if envelope.surfaceOp is NOTHING else _exact(envelope.surfaceOp),
             source_event_seqs=UNSET
             if envelope.sourceEventSeqs is NOTHING
-            else self._sources(_exact(envelope.sourceEventSeqs)),
+            else self._sources(_exact(envelope.sourceEventSeqs), row.seq),
             ignorable=UNSET if envelope.ignorable is NOTHING else payload(envelope.ignorable),
             extra=extra or UNSET,
         )
@@ -125,7 +122,7 @@ class Expander:
             row.time,
             value.get("data"),
             surface_op=value.get("surfaceOp", UNSET),
-            source_event_seqs=self._sources(value["sourceEventSeqs"]) if "sourceEventSeqs" in value else UNSET,
+            source_event_seqs=self._sources(value["sourceEventSeqs"], row.seq) if "sourceEventSeqs" in value else UNSET,
             ignorable=value.get("ignorable", UNSET),
             extra=extra or UNSET,
         )

@@ -44,6 +44,7 @@ _BYTE_FAULTS: dict[str, tuple[FindingCode, str]] = {
 }
 _ROW_CAUSES = {
     "bad-json": "Line {line} is no JSON",
+    "too-deep": "Line {line} is nested too deep",
     "blank-line": "Line {line} is blank",
     "not-object": "Line {line} is JSON but no object",
     "null": "Line {line} is null",

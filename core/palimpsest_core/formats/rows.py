@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from palimpsest_core.formats.jsjson import BadJson, is_safe_int, loads
+from palimpsest_core.formats.jsjson import BadJson, is_safe_int, loads, too_deep
 
 NOTHING = msgspec.Raw(b"")
 """An envelope key that is absent."""
@@ -73,7 +73,7 @@ def scan_lines(text: bytes, lines: list[bytes]) -> list[Envelope] | None:
         envelopes: list[Envelope] = _decode_lines(text)
     except (msgspec.MsgspecError, RecursionError):
         return None
-    odd = [line for line in lines if not (line.startswith(b"{") and line.endswith(b"}"))]
+    odd = [line for line in lines if not (line.startswith(b"{") and line.endswith(b"}")) or too_deep(line)]
     if odd or len(envelopes) != len(lines):
         return None
     return envelopes
@@ -84,7 +84,7 @@ def scan_line(line: bytes) -> Envelope | dict[str, Any]:
 
     A line that is JSON but no object is `BadJson` with the cause "null" or "not-object".
     """
-    if b":-0" not in line:
+    if b":-0" not in line and not too_deep(line):
         with suppress(msgspec.MsgspecError, RecursionError):
             return _decode_line(line)
     value = loads(line)

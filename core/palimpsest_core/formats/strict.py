@@ -89,6 +89,7 @@ OUTCOMES: dict[str, Outcome] = {
     "row-limit": Outcome.UNREADABLE,
     # the rows
     "bad-json": Outcome.UNREADABLE,
+    "too-deep": Outcome.UNREADABLE,
     "blank-line": Outcome.UNREADABLE,
     "not-object": Outcome.UNREADABLE,
     "null": Outcome.UNREADABLE,

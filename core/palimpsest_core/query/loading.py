@@ -41,11 +41,14 @@ class Citations:
         self.highest = array("q")
 
     def add(self, seq: int, sources: Any) -> None:
-        """Note what event `seq` cites; anything but a list of numbers is left out."""
+        """Note what event `seq` cites; anything but a list of numbers is left out, and what is no earlier event."""
         if type(sources) is list and sources and all(type(item) is int for item in sources):
-            self.citing.append(seq)
-            self.lowest.append(min(sources))  # ty: ignore[invalid-argument-type]
-            self.highest.append(max(sources))  # ty: ignore[invalid-argument-type]
+            lowest: int = max(min(sources), 0)  # ty: ignore[invalid-argument-type]
+            highest: int = min(max(sources), seq - 1)  # ty: ignore[invalid-argument-type]
+            if lowest <= highest:
+                self.citing.append(seq)
+                self.lowest.append(lowest)
+                self.highest.append(highest)
 
     def truncate(self, count: int) -> None:
         """Forget all but the first `count`."""
@@ -183,7 +186,8 @@ class Loader:
         envelope = row.envelope
         if envelope is not None and bytes(envelope.surfaceOp) == _APPEND:
             # The payload of an append stays unread.
-            sources = UNSET if envelope.sourceEventSeqs is NOTHING else stored_sources(envelope.sourceEventSeqs)
+            cited = envelope.sourceEventSeqs
+            sources = UNSET if cited is NOTHING else stored_sources(cited, row.seq)
             self.citations.add(row.seq, sources)
             return self.fold.push_op(row.type, row.seq, "append", sources)
         (event,) = reader.expand(row)

@@ -155,7 +155,7 @@ class LogDigest:
             if way.surface:
                 if bytes(envelope.surfaceOp) == _APPEND:
                     cited = envelope.sourceEventSeqs
-                    step = fold.push_op(kind, seq, "append", UNSET if cited is NOTHING else stored_sources(cited))
+                    step = fold.push_op(kind, seq, "append", UNSET if cited is NOTHING else stored_sources(cited, seq))
                 else:
                     step = self._marked(reader, row)
                 surface = step.surface.value

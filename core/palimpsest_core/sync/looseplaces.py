@@ -6,9 +6,9 @@ from typing import NamedTuple
 
 import msgspec
 
-from palimpsest_core.formats.events import expand_sources
+from palimpsest_core.formats.events import stored_sources
 from palimpsest_core.formats.reader import LogReader, StoredRow
-from palimpsest_core.formats.rows import NOTHING, Envelope, payload
+from palimpsest_core.formats.rows import NOTHING, Envelope
 from palimpsest_core.log.loose import READS, LooseText
 from palimpsest_core.log.text import Registry
 from palimpsest_core.model.event import UNSET, Event, Surface
@@ -81,7 +81,7 @@ class LoosePlaces:
         elif kind == "assistant/message":
             if self._streaming:
                 sources = envelope.sourceEventSeqs
-                self._text.settle(UNSET if sources is NOTHING else expand_sources(payload(sources)))
+                self._text.settle(UNSET if sources is NOTHING else stored_sources(sources, row.seq))
                 self._begins = True
         else:
             self._boundary(kind)

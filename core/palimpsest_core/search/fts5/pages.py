@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, cast
 
 import apsw
 import msgspec
@@ -89,7 +89,9 @@ class PageBuilder:
             start = self._matcher.first(phrase, text) or 0
             shown = snippet(text, start, self._snippet_chars)
             seq = item.rowid & POSITION_MASK
-            hits.append(EventHit(item.session, seq, name, time, Surface(SURFACES[surface]), shown))  # type: ignore[arg-type]
+            state = Surface(SURFACES[surface])
+            # A time is a whole number but for odd logs, whose fractions come out as they were written.
+            hits.append(EventHit(item.session, seq, name, cast("int", time), state, shown))
         return hits
 
     def _text_of_log(self, rowid: int) -> str:

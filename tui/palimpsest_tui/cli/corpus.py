@@ -15,6 +15,7 @@ from click.shell_completion import CompletionItem
 from palimpsest_tui.cli.columns import cell
 from palimpsest_tui.cli.exits import Exit, Failure
 from palimpsest_tui.cli.options import Settings, default_root
+from palimpsest_tui.cli.output import say, say_progress
 
 if TYPE_CHECKING:
     from palimpsest_core import CancelToken, Engine, SessionSummary
@@ -57,13 +58,19 @@ def root_of(settings: Settings) -> Path:
 
 @contextmanager
 def open_engine(settings: Settings) -> Iterator[Engine]:
-    """The engine over the root in force, tolerant, with the index that the app uses too; closed afterwards."""
+    """The engine over the root in force, tolerant, with the index that the app uses too; closed afterwards.
+
+    What was done to the index meanwhile (a damaged one set aside, say) is told at the end, once.
+    """
     from palimpsest_core import Engine
 
     engine = Engine(root_of(settings), index=settings.index)
     try:
         yield engine
     finally:
+        say_progress("")
+        for notice in engine.index_notices():
+            say(notice)
         engine.close()
 
 

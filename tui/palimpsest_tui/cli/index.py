@@ -48,8 +48,6 @@ def command(settings: Settings, rebuild: bool) -> int:
         write_text(_told(done, status))
         for path, reason in done.failed.items():
             say(f"{path}: {reason}")
-        for notice in status.notices:
-            say(notice)
     return Exit.FINE
 
 

@@ -9,10 +9,11 @@ import click
 from palimpsest_tui.cli.columns import cell, clock, cut, plural, size, table
 from palimpsest_tui.cli.corpus import activity, open_engine, read_for_a_moment
 from palimpsest_tui.cli.exits import Exit
+from palimpsest_tui.cli.index import show_progress
 from palimpsest_tui.cli.interrupt import cancel_on_interrupt
 from palimpsest_tui.cli.moments import Moment
 from palimpsest_tui.cli.options import Settings, as_utf8, shared_options
-from palimpsest_tui.cli.output import say, write_json, write_lines
+from palimpsest_tui.cli.output import say, say_progress, write_json, write_lines
 
 if TYPE_CHECKING:
     from palimpsest_core import SessionSummary
@@ -55,12 +56,16 @@ def command(
 ) -> int:
     """List sessions, the most recently active first.
 
-    New logs are read for two seconds at most. Titles and counts of those that were not read yet are a dash;
-    `palimpsest index` reads them all.
+    New logs are read for two seconds at most (with --json: all of them). Titles and counts of those that were not read
+    yet are a dash; `palimpsest index` reads them all.
     """
     with open_engine(settings) as engine, cancel_on_interrupt() as cancel:
         if not stale:
-            read_for_a_moment(engine, cancel)
+            if settings.json:
+                engine.refresh(cancel, show_progress)  # a program cannot ask again for what is missing
+                say_progress("")
+            else:
+                read_for_a_moment(engine, cancel)
         every = engine.sessions(cancel)
     wanted = as_utf8(project).casefold() if project else None
     rows = [

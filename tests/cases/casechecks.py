@@ -222,19 +222,31 @@ def live(world: World, check: Check) -> None:
 
 def index_damage(world: World, check: Check) -> None:
     """Build the index, damage it in each way, ask again: the same answer, from the protocol and from the command."""
-    request = check["request"]
+    request, count = check["request"], check["count"]
     asked = {"root": str(world.root(check)), "requests": [request]}
     for config in ({}, {"mode": "tolerant"}):
         built = world.fresh("index.sqlite")
-        check_result(run_job({**asked, "config": config, "index_path": str(built)})[0], {"count": check["count"]})
+        check_result(run_job({**asked, "config": config, "index_path": str(built)})[0], {"count": count})
         for way in check["ways"]:
             for name, damage in indexdamage.WAYS[way](built):
                 index = world.fresh("damaged.sqlite")
                 indexdamage.copy(built, index)
                 damage(index)
                 result = run_job({**asked, "config": config, "index_path": str(index)})[0]
-                reason = why_not(result, {"count": check["count"]})
+                reason = why_not(result, {"count": count})
                 assert reason is None, f"{config} {name}: {reason}"
+    built = world.fresh("index.sqlite")
+    argv = ["search", "--json", "--limit", str(count + 1), "--", request["args"]["query"]]
+    world.run(check, *argv, index=built)
+    for way in check["ways"]:
+        name, damage = next(iter(indexdamage.WAYS[way](built)))
+        index = world.fresh("damaged.sqlite")
+        indexdamage.copy(built, index)
+        damage(index)
+        first, second = world.run(check, *argv, index=index), world.run(check, *argv, index=index)
+        assert [len(ran.json["hits"]) for ran in (first, second)] == [count, count], name
+        said = [ran.err.count(b"The index was damaged") for ran in (first, second)]
+        assert said == [0 if way == "empty-wal" else 1, 0], (name, first.err, second.err)
 
 
 CHECKS = {

@@ -98,6 +98,12 @@ class Kinship:
                 found.append(Compaction(seq, min(replaced), max(replaced), len(replaced)))
         return found[:_COMPACTIONS_MAX]
 
+    def moved(self) -> None:
+        """The cursor came to a node: where something is the matter with it, say what."""
+        node = self._desk.lineage_tree.row_at(self._desk.lineage_tree.cursor)
+        if node is not None and node.reason:
+            self._desk.say(f"{node.label}: {node.reason}", bad=True)
+
     def choose(self) -> None:
         """Go to the node under the cursor; `<` comes back to the very place."""
         node = self._desk.lineage_tree.row_at(self._desk.lineage_tree.cursor)

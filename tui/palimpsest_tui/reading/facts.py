@@ -11,7 +11,6 @@ from palimpsest_tui.widgets import numbers
 from palimpsest_tui.widgets.badges import BADGE, BADGE_STYLE
 
 _MANY = 6
-_FINDINGS = 3
 
 
 class Facts(NamedTuple):
@@ -30,7 +29,6 @@ class Facts(NamedTuple):
     sources: list[int]
     inherited: bool
     unreliable: bool
-    why_withheld: tuple[str, ...] = ()
 
 
 def facts_of(log: OpenLog, index: int) -> Facts:
@@ -55,7 +53,6 @@ def facts_of(log: OpenLog, index: int) -> Facts:
         list(log.sources(row.seq)) if known else [],
         index < (log.cut or 0),
         log.fold.unreliable,
-        tuple(finding.message for finding in log.findings[:_FINDINGS]) if row.flags & Flag.WITHHELD else (),
     )
 
 
@@ -94,8 +91,6 @@ def fact_lines(facts: Facts, width: int) -> list[Line]:
         links.append(Piece(f"cites {spans(facts.sources)}", "text--link"))
     if links:
         lines += wrap(links, width, 2)
-    for message in facts.why_withheld:
-        lines += wrap([Piece(printable_line(message), "badge--withheld")], width, 2)
     if facts.unreliable:
         lines += wrap([Piece("The surface of this log breaks its own rules: badges are a best guess.", "badge--error")],
                       width)  # fmt: skip

@@ -189,6 +189,8 @@ class LedgerScreen(Screen[None]):
             self.desk.finding.facts()
         elif event.line_list is self.desk.session_list:
             self.desk.listing.moved()
+        elif event.line_list is self.desk.lineage_tree:
+            self.desk.kinship.moved()
 
     def on_line_list_chosen(self, event: LineList.Chosen) -> None:
         """A row was gone into."""

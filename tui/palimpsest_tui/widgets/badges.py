@@ -83,9 +83,9 @@ LEGEND: tuple[tuple[str, str], ...] = (
     ("^", "written by a newer harness"),
     ("x", "cannot be read"),
     ("?", "sound, with something odd: H says what"),
-    ("fork", "a session that was branched off another one and took its history over"),
-    ("sub", "a subagent that started afresh"),
-    ("fsub", "a subagent that took its parent's history over"),
+    ("fork:", "a session that was branched off another one and took its history over"),
+    ("sub:", "a subagent that started afresh"),
+    ("fsub:", "a subagent that took its parent's history over"),
     ("15+90", "15 events of its own, 90 inherited"),
 )
 """Every letter and mark with its meaning, for the help."""

@@ -87,5 +87,5 @@ class HealthList(LineList):
         ]
         if with_place:
             segments.append(Segment(" " + fit(place(chief(health)), _PLACE_WIDTH - 1), dim))
-        segments.append(Segment(fit_right(counted, _ROWS_WIDTH), dim))
+        segments.append(Segment(fit_right(counted, _ROWS_WIDTH - 1), dim))
         return [segments]

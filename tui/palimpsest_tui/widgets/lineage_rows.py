@@ -31,7 +31,7 @@ class Compaction(NamedTuple):
     events: int
 
 
-_KIND = {Lineage.FORK: "fork", Lineage.SUBAGENT_FRESH: "subagent", Lineage.SUBAGENT_FORKED: "forked subagent"}
+_KIND = {Lineage.FORK: "fork", Lineage.SUBAGENT_FRESH: "sub", Lineage.SUBAGENT_FORKED: "fsub"}
 
 
 def lineage_rows(
@@ -68,16 +68,18 @@ def lineage_rows(
 
 def unreadable_row(session: SessionSummary) -> LineageRow:
     """The only node of a session whose log cannot be read: nothing tells of its family."""
-    return LineageRow("", "x", session.id, "", session_id=session.id, reason=session.reason or "", current=True)
+    why = session.reason or "The log cannot be read."
+    return LineageRow("", "x", session.id, "unreadable", session_id=session.id, reason=why, current=True)
 
 
 def _unresolved(parent_id: str, reason: str | None, known: Mapping[str, SessionSummary]) -> LineageRow:
     """The end of the way up: a parent that is not there, cannot be read, or was passed already (a circle)."""
     parent = known.get(parent_id)
     if parent is None:
-        return LineageRow("", "?", parent_id, "", reason=reason or "The parent is not in this root.")
-    sign = "x" if parent.header is None else "↺"
-    return LineageRow("", sign, parent_id, "", session_id=parent_id, reason=reason or "")
+        why = reason or "The parent is not under this root."
+        return LineageRow("", "?", parent_id, "parent not found", reason=why)
+    sign, note = ("x", "unreadable") if parent.header is None else ("↺", "circle")
+    return LineageRow("", sign, parent_id, note, session_id=parent_id, reason=reason or "")
 
 
 def _row(node: LineageNode, rail: str, known: Mapping[str, SessionSummary], is_current: bool) -> LineageRow:
@@ -89,7 +91,7 @@ def _row(node: LineageNode, rail: str, known: Mapping[str, SessionSummary], is_c
         rail,
         "●" if is_current else "○",
         label,
-        _note(record),
+        f"{_note(record)}, circle" if node.reason else _note(record),
         session_id=session_id,
         seq=None,
         reason=node.reason or "",
@@ -106,7 +108,7 @@ def _note(record: SessionRecord) -> str:
     note = f"{kind} @{record.inherited_cut}"
     if record.own is None or record.inherited is None:
         return note
-    return f"{note}, own {numbers.exact(record.own)} of {numbers.exact(record.own + record.inherited)}"
+    return f"{note}, {numbers.count(record.own)}+{numbers.count(record.inherited)}"
 
 
 def _compaction(compaction: Compaction, rail: str, session_id: str) -> LineageRow:

@@ -57,7 +57,7 @@ class LineageTree(LineList):
         rail = node.rail
         if width_of(rail) > width // 2:
             rail = "…" + rail[-(width // 2) :]
-        note = node.reason or node.note
+        note = node.note or node.reason
         note_text = f"  {printable_line(note)}" if note else ""
         room = width - width_of(rail) - 2
         label_room = max(8, room - width_of(note_text))

@@ -137,7 +137,7 @@ class SessionList(LineList):
 
     def _draw_session(self, session: SessionSummary, rail: str, width: int) -> list[Segment]:
         dim = self.partial("line--dim")
-        numbers_width = 12  # age (6) and events (5) with a space
+        numbers_width = 13  # age (7) and events (6), each with a space before it
         mark = Segment(mark_of(session), self._state_style(session.state))
         width -= 1
         wide, wider = width >= 52, width >= 66
@@ -150,7 +150,7 @@ class SessionList(LineList):
             segments.append(Segment(" " + fit(printable_line(project_name(session)), 15), dim))
         when = numbers.age(session.last_time or session.created_at, self._now_ms)
         segments.append(Segment(fit_right(when, 7), dim))
-        segments.append(Segment(fit_right(counted(session), 5), dim))
+        segments.append(Segment(fit_right(counted(session), 6), dim))
         if wide:
             segments.append(Segment(fit_right(numbers.size(session.size), 8), dim))
         return segments
@@ -190,7 +190,7 @@ class SessionList(LineList):
         return Style.null() if name is None else self.partial(name)
 
 
-_KIND = {Lineage.FORK: "fork ", Lineage.SUBAGENT_FRESH: "sub ", Lineage.SUBAGENT_FORKED: "fsub "}
+_KIND = {Lineage.FORK: "fork: ", Lineage.SUBAGENT_FRESH: "sub: ", Lineage.SUBAGENT_FORKED: "fsub: "}
 
 
 def kind_of(session: SessionSummary) -> str:

@@ -18,7 +18,7 @@ from palimpsest_core import SURFACE_OF as SURFACES
 from palimpsest_tui.widgets import numbers
 from palimpsest_tui.widgets.badges import BADGE, BADGE_CLASSES, BADGE_STYLE, WITHHELD
 from palimpsest_tui.widgets.cells import Matcher, clip, fit, fit_right, width_of
-from palimpsest_tui.widgets.lanes import lane_cell, refused_text
+from palimpsest_tui.widgets.lanes import lane_cell, raw_gist, refused_text
 from palimpsest_tui.widgets.line_list import LineList
 from palimpsest_tui.widgets.timeline_rows import Place, Singles, TimelineRows
 from palimpsest_tui.widgets.timeline_views import View
@@ -326,7 +326,8 @@ class Timeline(LineList):
 def read_gist(log: OpenLog, event: int) -> Gist:
     """The one-line text of an event of a log, or why it cannot be read now (the file changed or went away)."""
     try:
-        found = gist(log.event(event))
+        withheld = log.table.flags[event] & Flag.WITHHELD
+        found = raw_gist(log.event(event)) if withheld else gist(log.event(event))
     except (OSError, ValueError, IndexError) as error:
         return Gist("gone", printable_line(f"cannot be read now: {error}"))
     return found if width_of(found.label) <= _LABEL_WIDTH else Gist(clip(found.label, _LABEL_WIDTH), found.text)

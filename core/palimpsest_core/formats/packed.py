@@ -34,7 +34,7 @@ def parse_packed(tag: str, data: msgspec.Raw | dict[str, Any]) -> Packed | None:
     """The checked data of a packed row, None when anything about it is wrong: a packed row is all or nothing."""
     try:
         packed = msgspec.convert(data, Packed, strict=True) if isinstance(data, dict) else _decode(data)
-    except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError):
+    except (msgspec.MsgspecError, RecursionError, UnicodeError):
         return None
     if tag == "tool-call-chunks":
         members = packed.args

@@ -131,6 +131,7 @@ class LogReader:
         self.file = msgspec.structs.replace(file, stat=self._log.stat)
         self._config = config
         self._strict = config.mode == "strict"
+        self._cancel: CancelToken | None = None
         self._result_ids: dict[int, str] | None = None
         self._chunk = TextChunk(0, b"", Trust.WHOLE)
         self._restore()
@@ -201,6 +202,7 @@ class LogReader:
         (everything at or past `state.next_seq` and `state.next_line`). Without a header every line of the file is a
         withheld row, the first one included. Raises `ABORTED` when cancelled.
         """
+        self._cancel = cancel
         state = self.state
         self._restore()
         for chunk in self._log.chunks(state.byte_offset, state.text_offset, cancel):
@@ -222,7 +224,11 @@ class LogReader:
         self._state = msgspec.structs.replace(self.state, stat=self._log.stat)
 
     def expand(self, row: StoredRow) -> list[Event]:
-        """The canonical events of a row: several for a packed one, none for a withheld one."""
+        """The canonical events of a row: several for a packed one, none for a withheld one.
+
+        Raises `ABORTED` once the token is set that `batches` was given.
+        """
+        check(self._cancel)
         return self._expander.events(row)
 
     def line_of(self, row: StoredRow) -> bytes:
@@ -342,7 +348,7 @@ class LogReader:
             self._result_ids = {}
             with LogReader(self.file, config=self._config) as other:
                 other._result_ids = {}
-                for rows in other.batches():
+                for rows in other.batches(self._cancel):
                     for row in rows:
                         if row.type == "tool/result":
                             for event in other.expand(row):
@@ -357,7 +363,7 @@ class LogReader:
         if issue is None or issue.cause != "seq-overlap":
             return
         start = max(0, issue.offset - LOOK_BACK)
-        text = self._log.read_range(start, issue.offset - start)
+        text = self._log.read_range(start, issue.offset - start, self._cancel)
         before = self._claimed_events(text.split(b"\n")[1 if start else 0 : -1])
         again = self._claimed_events([self.line_of(row) for row in rows if row.withheld])
         issue.note = judge(before, again, issue.expected)

@@ -102,5 +102,5 @@ def payload(raw: msgspec.Raw) -> Any:
     """The value of a raw piece; what the fast parser refuses goes the slow way. Raises `BadJson`."""
     try:
         return msgspec.json.decode(raw)
-    except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError):
+    except (msgspec.MsgspecError, RecursionError, UnicodeError):
         return loads(bytes(raw))

@@ -112,6 +112,7 @@ class _Saved(msgspec.Struct, array_like=True):
 
 _LAYOUT: Final = 1
 _PROBLEMS_KEPT: Final = 20
+_WALK: Final = 1000
 
 
 class SurfaceFold:
@@ -292,7 +293,8 @@ class SurfaceFold:
         for slot, end in ((first, op.start), (last, op.end)):
             if slot < 0 or end in self.replaced_by:
                 return f"The replacement {seq} names event {end}, which is not on the surface."
-        slots = self._between(first, last)
+        cited = set(sources) if isinstance(sources, list) and all(type(item) is int for item in sources) else set()
+        slots = self._between(first, last, max(len(cited), _WALK))
         if slots is None:
             return f"The replacement {seq} starts at event {op.start}, which comes after its end, event {op.end}."
         if code == _SYSTEM and (self._protected < 0 or slots != [self._protected]):
@@ -303,19 +305,22 @@ class SurfaceFold:
             return f"The tool result {seq} may replace only one tool result."
         if code == _ASSISTANT and self.generation >= 2:
             return f"The assistant message {seq} may not replace anything in this generation."
-        cited = set(sources) if isinstance(sources, list) and all(type(item) is int for item in sources) else set()
         lost = [self._seqs[slot] for slot in slots if self._seqs[slot] not in cited]
         if lost:
             return f"The replacement {seq} does not cite event {lost[0]}, which it removes."
         return slots
 
-    def _between(self, first: int, last: int) -> list[int] | None:
-        """Slots from `first` to `last` in model order; None when `last` stands before `first`.
+    def _between(self, first: int, last: int, most: int) -> list[int] | None:
+        """Slots from `first` to `last` in model order, or `most` + 1 when there are more; None when `last` stands before
+        `first`.
 
-        It walks both ways in turn, so that a wrong order costs the distance too and not the rest of the surface.
+        It walks both ways in turn, so that a wrong order costs the distance too and not the rest of the surface; and no
+        farther than `most`, so that a short row cannot cost a long surface.
         """
         slots, ahead, behind = [first], first, first
-        while ahead != last:
+        for _ in range(most):
+            if ahead == last:
+                return slots
             if ahead >= 0:
                 ahead = self._next(ahead)
                 slots.append(ahead)
@@ -323,7 +328,7 @@ class SurfaceFold:
                 behind = self._prev(behind)
                 if behind == last:
                     return None
-        return slots
+        return slots if ahead >= 0 else None
 
     def _replace(self, seq: int, code: int, slots: list[int]) -> list[int]:
         before, after, slot = self._prev(slots[0]), self._next(slots[-1]), len(self._seqs)

@@ -72,7 +72,7 @@ def _raw_flags(kind: str, raw: msgspec.Raw) -> int | None:
             return _PROMPT if _sourced(raw).source.kind == "user" else 0
         if kind == "turn/end":
             return _ERROR if _reasoned(raw).reason.kind == "error" else 0
-    except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError):
+    except (msgspec.MsgspecError, RecursionError, UnicodeError):
         return None
     # Quotes inside text are escaped, so without these bytes there is no such key.
     data = bytes(raw)

@@ -311,7 +311,7 @@ class SurfaceFold:
         return slots
 
     def _between(self, first: int, last: int, most: int) -> list[int] | None:
-        """Slots from `first` to `last` in model order, or `most` + 1 when there are more; None when `last` stands before
+        """Slots from `first` to `last` in model order, `most` + 1 when there are more; None when `last` stands before
         `first`.
 
         It walks both ways in turn, so that a wrong order costs the distance too and not the rest of the surface; and no

@@ -8,6 +8,7 @@ envelope, and what an open turn lacks from the rows of the last turn, which are 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import lru_cache
 from typing import NamedTuple
 
 import msgspec
@@ -31,6 +32,7 @@ from palimpsest_core.sync.looseplaces import LoosePlaces
 LAST_SEQ = (1 << 24) - 1
 """The highest event number that the index can hold a document of."""
 
+_MOST_TYPES = 1_000
 _APPEND = b'"append"'
 _TURN_BYTES_KEPT = 4 << 20
 _PROMPTS = frozenset({"user/message", "steering/message"})
@@ -68,6 +70,29 @@ class _Way(NamedTuple):
     turn: bool
     surface: bool
     read: Callable[[bytes | msgspec.Raw], str | None]
+
+
+class _Ways(dict[str, _Way]):
+    """How rows of each type are taken; found once for each."""
+
+    def __init__(self, registry: Registry, generation: int) -> None:
+        super().__init__()
+        self._registry = registry
+        self._surface_types = surface_types(generation)
+
+    def __missing__(self, kind: str) -> _Way:
+        has_text, turn, surface = self._registry.has_text(kind), kind in repair.READS, kind in self._surface_types
+        empty = not (has_text or turn or surface)
+        reader = fast_reader(kind, self._registry)
+        way = _Way(kind in _BUILT, empty, kind in _PROMPTS, turn, surface, reader)
+        if len(self) < _MOST_TYPES:
+            self[kind] = way
+        return way
+
+
+@lru_cache(maxsize=16)
+def _ways(registry: Registry, generation: int) -> _Ways:
+    return _Ways(registry, generation)
 
 
 class Changes(NamedTuple):
@@ -111,7 +136,7 @@ class LogDigest:
         self._turn: list[tuple[str, int, int, bytes]] = []
         self._turn_bytes = 0
         self._surface_types = surface_types(header.version)
-        self._ways: dict[str, _Way] = {}
+        self._ways = _ways(registry, header.version)
         self._loose = LoosePlaces(registry) if registry.loose is not None else None
         self._fresh: list[IndexDocument] = []
         self._shadowed: list[int] = []
@@ -134,7 +159,7 @@ class LogDigest:
                 if loose is not None:
                     loose.push_packed(reader, row)
                 continue
-            way = ways.get(kind) or self._way(kind)
+            way = ways[kind]
             if way.built or envelope is None or row.fault or envelope.data is NOTHING:
                 self._build(reader, row)
                 continue
@@ -151,31 +176,18 @@ class LogDigest:
                 continue
             if way.turn:
                 self._note_turn(kind, seq, row.time, bytes(envelope.data))
-            surface = _LOG_ONLY
+            surface: str = _LOG_ONLY
             if way.surface:
                 if bytes(envelope.surfaceOp) == _APPEND:
                     cited = envelope.sourceEventSeqs
                     step = fold.push_op(kind, seq, "append", UNSET if cited is NOTHING else stored_sources(cited, seq))
                 else:
                     step = self._marked(reader, row)
-                surface = step.surface.value
+                surface = step.surface
                 if step.replaced:
                     self._shadowed += step.replaced
             if text:
                 self._add(IndexDocument(seq, kind, row.time, surface, text, row.offset, row.length))
-
-    def _way(self, kind: str) -> _Way:
-        """How rows of a type are taken; found once for each."""
-        has_text, turn, surface = self.registry.has_text(kind), kind in repair.READS, kind in self._surface_types
-        way = self._ways[kind] = _Way(
-            kind in _BUILT,
-            not (has_text or turn or surface),
-            kind in _PROMPTS,
-            turn,
-            surface,
-            fast_reader(kind, self.registry),
-        )
-        return way
 
     def _marked(self, reader: LogReader, row: StoredRow) -> FoldStep:
         """The step of the rare event that does not simply append."""

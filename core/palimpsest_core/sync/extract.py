@@ -7,6 +7,7 @@ between them, so that neither memory nor a transaction grows with its length.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import NamedTuple
 
 from palimpsest_core.base.cancel import CancelToken, check
@@ -140,11 +141,12 @@ class _Reading:
         self._provisional = False
         self._saved: bytes | None = None
         self._since_checkpoint = 0
+        self._fingerprint = _fingerprint(digest.registry)
 
     def pieces(self, drop_from: int | None, cancel: CancelToken | None) -> Iterator[Piece]:
         """All pieces; `drop_from` None: from the start."""
         reader, digest = self._reader, self._digest
-        yield Begin(self._entry(complete=False), drop_from is not None, drop_from or 0)
+        yield Begin(self._first_entry(), drop_from is not None, drop_from or 0)
         committed = reader.state
         shaken = False
         for rows in reader.batches(cancel):
@@ -187,6 +189,18 @@ class _Reading:
         self._since_checkpoint = 0
         return Part(changes, self._entry(complete=False), state), False
 
+    def _first_entry(self) -> LogEntry:
+        """What the header alone tells."""
+        header, file = self._digest.header, self._reader.file
+        return LogEntry(
+            path=file.path,
+            session_id=header.id,
+            revision="partial",
+            fingerprint=self._fingerprint,
+            header=header,
+            complete=False,
+        )
+
     def _entry(self, *, complete: bool) -> LogEntry:
         reader, digest = self._reader, self._digest
         header, events = digest.header, reader.next_seq
@@ -198,7 +212,7 @@ class _Reading:
             path=reader.file.path,
             session_id=header.id,
             revision=revision_of(reader.file.stat) if complete else "partial",
-            fingerprint=digest.registry.fingerprint(),
+            fingerprint=self._fingerprint,
             header=header,
             complete=complete,
             cut=inherited or 0,
@@ -243,6 +257,7 @@ class _Reading:
             found += meaning_findings(
                 path,
                 digest.fold,
+                found,
                 cut_missing=seed_too_long if digest.header.version < 2 else digest.cut.missing,
                 open_turn=digest.open,
             )
@@ -250,6 +265,11 @@ class _Reading:
             message = f"Events from number {LAST_SEQ + 1:,} on cannot be found by searching; they can be read."
             found.append(Finding(FindingCode.LIMIT_EXCEEDED, message, path, seq=LAST_SEQ + 1, detail="index-positions"))
         return found
+
+
+@lru_cache(maxsize=16)
+def _fingerprint(registry: Registry) -> str:
+    return registry.fingerprint()
 
 
 def _touches(changes: Changes, seq: int) -> bool:

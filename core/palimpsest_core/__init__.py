@@ -99,6 +99,7 @@ if TYPE_CHECKING:
     from palimpsest_core.storage.layout import LogFile
     from palimpsest_core.sync.reconcile import Refresh
     from palimpsest_core.sync.service import IndexStatus, default_index_path
+    from palimpsest_core.sync.searchclient import SearchClient
     from palimpsest_core.sync.watcher import Watcher
     from palimpsest_core.writer.errors import Refusal, WriteRefused
     from palimpsest_core.writer.rescue import Rescue
@@ -162,6 +163,7 @@ _HOMES: dict[str, str] = {
     "RowCounts": "palimpsest_core.model.health",
     "SURFACE_OF": "palimpsest_core.query.table",
     "SecondLook": "palimpsest_core.query.secondlook",
+    "SearchClient": "palimpsest_core.sync.searchclient",
     "SessionHit": "palimpsest_core.model.search",
     "SessionLink": "palimpsest_core.log.links",
     "SessionLog": "palimpsest_core.model.session",
@@ -293,6 +295,7 @@ __all__ = [  # noqa: RUF022
     "RowCounts",
     "SURFACE_OF",
     "SecondLook",
+    "SearchClient",
     "SessionHit",
     "SessionLink",
     "SessionLog",

@@ -153,7 +153,15 @@ class SearchClient:
     def _running(self) -> subprocess.Popen[bytes]:
         """The worker process; the lock is held."""
         if self._process is None or self._process.poll() is not None:
-            self._process = subprocess.Popen(self._command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+            # Its own session and no standard error: neither an interrupt meant for a pager nor a warning of the
+            # interpreter may reach the terminal that the app draws on.
+            self._process = subprocess.Popen(
+                self._command,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+                start_new_session=True,
+            )
             assert self._process.stdout is not None
             threading.Thread(
                 target=self._listen, args=(self._process, self._process.stdout), name="search-answers", daemon=True

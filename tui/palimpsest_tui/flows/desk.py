@@ -134,3 +134,4 @@ class Desk:
         """Stop everything that runs."""
         self.living.stop()
         self.jobs.close()
+        self.finding.seeker.close()

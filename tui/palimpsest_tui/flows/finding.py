@@ -14,6 +14,7 @@ from palimpsest_core.model.session import SessionSummary
 from palimpsest_tui.flows.scopes import Scopes
 from palimpsest_tui.jobs.asking import sentence
 from palimpsest_tui.jobs.searching import Ask, Hits, matches_in, scan_logs, search_index
+from palimpsest_tui.jobs.seeking import Seeker
 from palimpsest_tui.reading.lines import Line, Piece
 from palimpsest_tui.searching.resolve import Resolved, Scope, resolve
 from palimpsest_tui.searching.vocabulary import vocabulary
@@ -39,6 +40,7 @@ class Finding:
         self.resolved = Resolved(None, [], {})
         self.matcher = Matcher("")
         self.scopes = Scopes(desk)
+        self.seeker = Seeker(desk.engine)
         self.hits: Hits | None = None
         self._ask: Ask | None = None
         self._timer: Timer | None = None
@@ -115,12 +117,10 @@ class Finding:
         self.matcher = Matcher(phrase, literal=ask.literal)
         self._searching = True
         if ask.literal:
-            newest = sorted(wanted, key=lambda session: -(session.last_time or session.created_at or 0))
-            desk.jobs.ask_parts(
-                "search", partial(scan_logs, desk.engine, ask, newest), self._found, self._found, self._not_found
-            )
+            scan = partial(scan_logs, self.seeker, ask, desk.listing.by_id, len(wanted))
+            desk.jobs.ask_parts("search", scan, self._found, self._found, self._not_found)
         else:
-            work = partial(search_index, desk.engine, ask, len(wanted))
+            work = partial(search_index, self.seeker, ask, len(wanted))
             desk.jobs.ask_parts("search", work, self._found, self._found, self._not_found)
         self.facts()
 
@@ -221,7 +221,7 @@ class Finding:
             return
         if self._matches is not None and self._matches[0] is log:
             return
-        work = partial(matches_in, self._desk.engine, log.session_id, self._ask)
+        work = partial(matches_in, self.seeker, log.session_id, self._ask)
         self._desk.jobs.ask("matches", work, partial(self._matched, log), self._not_matched)
 
     def _not_matched(self, error: Exception) -> None:
@@ -343,7 +343,8 @@ class Finding:
         self._desk.search_bar.set_text("" if at < 0 else searches[at])
 
     def focus(self) -> None:
-        """Start typing; what is there stays."""
+        """Start typing; what is there stays. The process that searches starts while the first word is typed."""
+        self._desk.jobs.ask("warm", self.seeker.warm, _nothing)
         self._desk.search_bar.input.focus()
 
     def add_word(self, kind: str, value: str, *, negated: bool = False) -> None:
@@ -353,3 +354,7 @@ class Finding:
     def known(self, session_id: str) -> SessionSummary | None:
         """What the list knows of a session."""
         return self._desk.listing.by_id.get(session_id)
+
+
+def _nothing(value: None) -> None:
+    del value

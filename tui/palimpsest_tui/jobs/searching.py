@@ -1,22 +1,20 @@
-"""Searching in a worker: pages from the index, or a literal scan over the logs; the first hits are told at once."""
+"""Searching in a worker: pages from the index, or a literal scan; the first hits are told at once."""
 
 from __future__ import annotations
 
 import time as clock
-from collections.abc import Sequence
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from palimpsest_core import CancelToken, Engine, ErrorCode, SessionQueryError
-from palimpsest_core.model.event import EventDocument
+from palimpsest_core import CancelToken, SessionQueryError
 from palimpsest_core.model.search import EventHit, SessionHit
 from palimpsest_core.model.session import SessionSummary
 from palimpsest_tui.jobs.asking import Tell
+from palimpsest_tui.jobs.seeking import Seeker
 
-PAGE = 100
 HITS_MAX = 2_000
 MATCHES_MAX = 5_000
 _TELL_S = 0.15
-_SNIPPET_CHARS = 240
 
 
 class Ask(NamedTuple):
@@ -45,69 +43,84 @@ class Hits(NamedTuple):
     more: bool = False
 
 
-def search_index(engine: Engine, ask: Ask, sessions: int, cancel: CancelToken, tell: Tell[Hits]) -> Hits:
-    """Ask the index as it is (another process keeps it up to date), page by page."""
+def search_index(seeker: Seeker, ask: Ask, sessions: int, cancel: CancelToken, tell: Tell[Hits]) -> Hits:
+    """Ask the index, page by page."""
     hits: list[SessionHit] = []
     cursor: str | None = None
-    provider = "index"
     while True:
-        page = engine.search_sessions(
-            ask.phrase, ask.session_filters, ask.event_filters, PAGE, cursor, cancel, fresh=False
-        )
+        page = seeker.sessions(ask.phrase, ask.session_filters, ask.event_filters, cursor, cancel)
         hits += page.items
-        cursor, provider = page.next_cursor, page.provider_id
+        cursor = page.next_cursor
         done = cursor is None or len(hits) >= HITS_MAX
-        told = Hits(list(hits), provider, sessions, sessions, 0, done, cursor is not None)
+        told = Hits(list(hits), page.provider_id, sessions, sessions, 0, done, cursor is not None)
         if done:
             return told
         tell(told)
 
 
+class _Gathered:
+    """The hits of a scan, one line a session with its latest match."""
+
+    def __init__(self, known: Mapping[str, SessionSummary], sessions: int) -> None:
+        self._known = known
+        self._sessions = sessions
+        self._hits: dict[str, SessionHit] = {}
+        self._scanned = 0
+        self._told_at = clock.monotonic()
+
+    def add(self, found: list[EventHit], scanned: int) -> bool:
+        """Take some hits. Whether it is time to tell."""
+        self._scanned = min(scanned, self._sessions)
+        for hit in found:
+            session = self._known.get(hit.session_id)
+            if session is None or session.header is None:
+                continue
+            before = self._hits.get(hit.session_id)
+            matches = 1 + (before.matches or 0 if before is not None else 0)
+            self._hits[hit.session_id] = SessionHit(session.header, session.live, not session.live, hit, matches)
+        now = clock.monotonic()
+        due = now - self._told_at > _TELL_S
+        if due:
+            self._told_at = now
+        return due
+
+    def hits(self, *, done: bool) -> Hits:
+        """What there is so far."""
+        return Hits(
+            list(self._hits.values()), "scan", self._sessions if done else self._scanned, self._sessions, 0, done
+        )
+
+
 def scan_logs(
-    engine: Engine, ask: Ask, sessions: Sequence[SessionSummary], cancel: CancelToken, tell: Tell[Hits]
+    seeker: Seeker, ask: Ask, known: Mapping[str, SessionSummary], sessions: int, cancel: CancelToken, tell: Tell[Hits]
 ) -> Hits:
-    """Read every log, newest first, and look for the characters themselves."""
-    hits: list[SessionHit] = []
-    skipped = 0
-    told_at = clock.monotonic()
-    filters = [*ask.event_filters, {"kind": "text", "text": ask.phrase}]
-    for number, session in enumerate(sessions):
-        cancel.raise_if_set()
-        try:
-            found = engine.filter_events(session.id, filters, cancel)
-        except SessionQueryError as error:
-            if error.code is ErrorCode.ABORTED:
-                raise
-            skipped += 1
-            continue
-        if found and session.header is not None:
-            best = to_hit(found[-1], ask.phrase)
-            hits.append(SessionHit(session.header, session.live, not session.live, best, matches=len(found)))
-        if clock.monotonic() - told_at > _TELL_S:
-            told_at = clock.monotonic()
-            tell(Hits(list(hits), "scan", number + 1, len(sessions), skipped, False))
-    return Hits(hits, "scan", len(sessions), len(sessions), skipped, True)
+    """Look for the characters themselves in everything that is indexed."""
+    gathered = _Gathered(known, sessions)
+
+    def on_hits(found: list[EventHit], scanned: int, total: int) -> None:
+        del total
+        if gathered.add(found, scanned):
+            try:
+                tell(gathered.hits(done=False))
+            except SessionQueryError:
+                return  # taken back meanwhile; the scan itself ends by its token
+
+    seeker.scan(ask.phrase, ask.session_filters, ask.event_filters, on_hits, cancel)
+    return gathered.hits(done=True)
 
 
-def to_hit(document: EventDocument, phrase: str) -> EventHit:
-    """A document of a literal scan as a hit: the text around the first match as its snippet."""
-    text = " ".join(document.text.split())
-    wanted = " ".join(phrase.split())
-    at = max(0, text.casefold().find(wanted.casefold()))
-    start = max(0, at - _SNIPPET_CHARS // 3)
-    snippet = ("…" if start else "") + text[start : start + _SNIPPET_CHARS]
-    return EventHit(document.session_id, document.seq, document.type, document.time, document.surface, snippet)
-
-
-def matches_in(engine: Engine, session_id: str, ask: Ask, cancel: CancelToken) -> list[int]:
+def matches_in(seeker: Seeker, session_id: str, ask: Ask, cancel: CancelToken) -> list[int]:
     """The seqs of all matching events of one session, ascending."""
-    if ask.literal:
-        filters = [*ask.event_filters, {"kind": "text", "text": ask.phrase}]
-        return [document.seq for document in engine.filter_events(session_id, filters, cancel)]
     seqs: list[int] = []
+    if ask.literal:
+        only = [{"kind": "id", "values": [session_id]}]
+        seeker.scan(
+            ask.phrase, only, ask.event_filters, lambda found, *_: seqs.extend(hit.seq for hit in found), cancel
+        )
+        return sorted(set(seqs))
     cursor: str | None = None
     while len(seqs) < MATCHES_MAX:
-        page = engine.search_events(session_id, ask.phrase, ask.event_filters, PAGE, cursor, cancel, fresh=False)
+        page = seeker.events(session_id, ask.phrase, ask.event_filters, cursor, cancel)
         seqs += [hit.seq for hit in page.items]
         cursor = page.next_cursor
         if cursor is None:

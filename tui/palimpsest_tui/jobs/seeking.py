@@ -1,0 +1,79 @@
+"""Who answers searches: a warm process of its own, so that counting never holds up the screen; or this very process,
+where the index lives in its memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from palimpsest_core import CancelToken, Engine, SearchClient
+from palimpsest_core.model.search import EventHit, EventPage, SessionPage
+
+PAGE = 100
+_BATCH = 64
+_MEMORY = ":memory:"
+Filters = list[dict[str, Any]]
+OnHits = Callable[[list[EventHit], int, int], None]
+"""Some hits, and of how many logs how many have been looked through. Called from any thread."""
+
+
+class Seeker:
+    """Searches the index as it is; another process keeps it up to date. Thread-safe."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self._client: SearchClient | None = None
+        if engine.root is not None and str(engine.index) != _MEMORY:
+            self._client = SearchClient(
+                root=str(engine.root),
+                index=engine.index_status().path,
+                config=engine.config,
+                own_path=engine.index is None,
+            )
+
+    def warm(self, cancel: CancelToken) -> None:
+        """Start the process, so that the first search finds it there."""
+        cancel.raise_if_set()
+        if self._client is not None:
+            self._client.start()
+
+    def close(self) -> None:
+        """Stop the process."""
+        if self._client is not None:
+            self._client.close()
+
+    def sessions(
+        self, phrase: str, sessions: Filters, events: Filters, cursor: str | None, cancel: CancelToken
+    ) -> SessionPage:
+        """A page of sessions with hits."""
+        if self._client is None:
+            return self._engine.search_sessions(phrase, sessions, events, PAGE, cursor, cancel, fresh=False)
+        more: dict[str, Any] = {} if cursor is None else {"cursor": cursor}
+        return self._client.search_sessions(phrase, sessions, events, PAGE, cancel=cancel, **more)
+
+    def events(
+        self, session_id: str, phrase: str, events: Filters, cursor: str | None, cancel: CancelToken
+    ) -> EventPage:
+        """A page of one session's hits."""
+        if self._client is None:
+            return self._engine.search_events(session_id, phrase, events, PAGE, cursor, cancel, fresh=False)
+        more: dict[str, Any] = {} if cursor is None else {"cursor": cursor}
+        return self._client.search_events(session_id, phrase, events, PAGE, cancel=cancel, **more)
+
+    def scan(self, text: str, sessions: Filters, events: Filters, on_hits: OnHits, cancel: CancelToken) -> None:
+        """Look for the characters themselves, in the sessions with the latest activity first."""
+        if self._client is not None:
+            self._client.scan_text(text, on_hits, sessions, events, cancel)
+            return
+        place = [0, 0]
+
+        def progress(done: int, total: int) -> None:
+            place[:] = [done, total]
+
+        some: list[EventHit] = []
+        for hit in self._engine.scan_text(text, sessions, events, cancel, progress, fresh=False):
+            some.append(hit)
+            if len(some) >= _BATCH:
+                on_hits(some, *place)
+                some = []
+        on_hits(some, *place)

@@ -226,7 +226,7 @@ def family(root: Path) -> None:
     catalog = row(2, "subagent/catalog", {"version": 1, "childId": "fresh", "mode": "one-shot", "label": "lint"})
     report = said(3, "done", kind="subagent-report", form="relay", senderSessionId="lost")
     store(root, "parent", [*part, catalog, report])
-    child = {"parentSession": "parent", "delegationDepth": 1, "origin": "subagent"}
+    child: dict[str, Any] = {"parentSession": "parent", "delegationDepth": 1, "origin": "subagent"}
     store(root, "branch", [*part, *own], parentSession="parent", seedLength=2)
     store(root, "fresh", part, **child)
     store(root, "forked", [*part, *own], **child, seedLength=2)

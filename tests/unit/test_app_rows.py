@@ -79,8 +79,8 @@ def test_a_lineage_shows_branches_cuts_and_compactions() -> None:
         ("", "○", "root", "root"),
         ("├ ", "●", "fork", "fork @412"),
         ("│ ├ ", "◌", "compacted @690", "shadows 12..689"),
-        ("│ └ ", "○", "sub", "sub"),
-        ("└ ", "○", "other", "sub"),
+        ("│ └ ", "○", "sub", "child"),
+        ("└ ", "○", "other", "child"),
     ]
 
 

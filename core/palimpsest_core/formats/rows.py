@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from contextlib import suppress
 from typing import Any
 
@@ -59,6 +60,9 @@ class StoredRow(msgspec.Struct, gc=False):
     packed: Any = None
 
 
+_MINUS_ZERO = re.compile(rb"(?:^|[\[:,])\s*-0(?![0-9.eE])")
+"""What the fast parser reads as zero (or something inside a text that looks like it)."""
+
 _decode_lines = msgspec.json.Decoder(Envelope).decode_lines
 _decode_line = msgspec.json.Decoder(Envelope).decode
 
@@ -99,8 +103,11 @@ def integer(value: Any, least: int) -> int | None:
 
 
 def payload(raw: msgspec.Raw) -> Any:
-    """The value of a raw piece; what the fast parser refuses goes the slow way. Raises `BadJson`."""
+    """The value of a raw piece; what the fast parser refuses or tells otherwise goes the slow way. Raises `BadJson`."""
+    data = bytes(raw)
+    if b"-" in data and b"-0" in data and _MINUS_ZERO.search(data):
+        return loads(data)
     try:
-        return msgspec.json.decode(raw)
+        return msgspec.json.decode(data)
     except (msgspec.MsgspecError, RecursionError, UnicodeError):
-        return loads(bytes(raw))
+        return loads(data)

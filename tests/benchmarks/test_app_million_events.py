@@ -23,7 +23,7 @@ def write_long_log(root: Path) -> None:
     """Turns of a prompt, streamed pieces, calls, an answer; packed as a writer packs them."""
     store = JsonlStore(root)
     start = 1_789_000_000_000
-    store.create({"id": "million", "createdAt": start, "cwd": "/work/big"})
+    store.create({"id": "million", "createdAt": start, "cwd": "/code/big"})
     seq = 0
 
     def event(kind: str, data: dict[str, Any], **keys: Any) -> dict[str, Any]:

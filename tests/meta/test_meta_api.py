@@ -23,7 +23,7 @@ EventRecord EventTable EventTrace EventWindow ExportError ExportErrorCode Export
 Finding FindingCode Flag Form Gist Growth Header IndexStatus JsonlStore LABELS LANE_FIRST LANE_NONE
 LANE_SECOND Lineage LineageNode LiveSession LogFile LogHealth Mark Matcher MissingImage NotALog OpenLog
 PlannedImage PlannedLog Progress ProgressSink Refresh Refusal Registry Remedy Rescue Row RowCounts SURFACE_OF
-SecondLook SessionHit SessionLink SessionLog SessionPage SessionQueryError SessionRecord SessionState
+SearchClient SecondLook SessionHit SessionLink SessionLog SessionPage SessionQueryError SessionRecord SessionState
 SessionStatistics SessionStore SessionSummary SessionTrace SettledTitle Speaker Step Surface SurfaceSnapshot
 Target Title TitleSnapshot Tokens ToolCall ToolResult TranscriptResult Turn Usage Watcher WriteRefused
 ailment_of attachments_of call_of content_blocks default_index_path event_json full_text gist is_checkpoint

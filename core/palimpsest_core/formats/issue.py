@@ -17,7 +17,7 @@ class Issue(msgspec.Struct):
     stood next, `found` the one claimed (-1 unknown). `last` is the highest one claimed from there on. `turn_end`: this
     row or a later one calls itself a turn end, so committed work lies behind the defect. `null`: one of the rows is
     null, which the harness itself stumbles over. `whole`: the defect lies in a complete frame. `note`: what a closer
-    look told (see `formats.overlap`).
+    look told (see `formats.overlap`). `span`: how many numbers the row claims from `found` on (a packed one: several).
     """
 
     cause: str
@@ -31,6 +31,7 @@ class Issue(msgspec.Struct):
     whole: bool = False
     null: bool = False
     note: str = ""
+    span: int = 1
 
     def copy(self) -> Issue:
         """An independent copy."""

@@ -81,6 +81,7 @@ def issue_findings(issue: Issue, path: str) -> list[Finding]:
     detail = issue.cause if committed else issue.cause + ":tail"
     kept = f"{_rows(issue.rows, ' from there on')} withheld"
     seq = issue.expected
+    found = f"{issue.found} to {issue.found + issue.span - 1} in one packed row" if issue.span > 1 else str(issue.found)
     if issue.cause in ("damage", NO_HEADER):
         return []
     if issue.cause == "row-limit":
@@ -89,7 +90,7 @@ def issue_findings(issue: Issue, path: str) -> list[Finding]:
         detail = "row-limit"
     elif issue.cause == "seq-gap":
         code = FindingCode.SEQUENCE_GAP
-        message = f"Sequence gap at line {issue.line}: expected {seq}, found {issue.found}; {kept}."
+        message = f"Sequence gap at line {issue.line}: expected {seq}, found {found}; {kept}."
     elif issue.cause == "seq-overlap":
         code = FindingCode.OVERLAPPING_WRITERS
         lane = f"{issue.found} to {issue.last}" if issue.last > issue.found else str(issue.found)
@@ -102,7 +103,7 @@ def issue_findings(issue: Issue, path: str) -> list[Finding]:
         else:
             told = _NOTES.get(issue.note, "")
             message = (
-                f"Two writers overlap at line {issue.line}: expected sequence number {seq}, found {issue.found} "
+                f"Two writers overlap at line {issue.line}: expected sequence number {seq}, found {found} "
                 f"(a second lane {lane}); {told}{kept}."
             )
     else:

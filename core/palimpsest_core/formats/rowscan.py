@@ -163,7 +163,8 @@ class RowScanner:
             cause = self._read(row)
         if cause and self.issue is None:
             whole = self.is_zstd and trust == Trust.WHOLE
-            self.issue = Issue(cause, row.line, offset, self.next_seq, row.seq, whole=whole)
+            span = max(row.count, 1)
+            self.issue = Issue(cause, row.line, offset, self.next_seq, row.seq, whole=whole, span=span)
         if self.issue is not None:
             self._withhold(row, cause)
         else:

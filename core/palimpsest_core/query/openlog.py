@@ -22,7 +22,7 @@ from palimpsest_core.model.event import Event, EventRecord
 from palimpsest_core.model.finding import Finding
 from palimpsest_core.model.header import Header
 from palimpsest_core.model.session import Lineage, Title
-from palimpsest_core.query.findings import meaning_findings
+from palimpsest_core.query.findings import meaning_findings, work_goes_on
 from palimpsest_core.query.loading import Loader, closer_columns
 from palimpsest_core.query.reads import replacement_chain, sources_of
 from palimpsest_core.query.table import BOUNDARY, EventTable, Flag, Mark, Row
@@ -146,11 +146,14 @@ class OpenLog:
             yield rows
 
     def _add_closers(self, loader: Loader) -> None:
-        """Append the closers of an open turn; only the events since its start matter, so only they are read."""
+        """Append the closers of an open turn; only the events since its start matter, so only they are read.
+
+        None where the turn goes on behind damage: what ended it stands there.
+        """
         start = self._last_turn_start(loader)
         self.open_turn = False
         self._first_closer = len(self.table)
-        if start is None:
+        if start is None or work_goes_on(self._reader.findings):
             return
         if self._scan is None or self._scan_from != start:
             self._scan, self._scan_from, self._scanned_to = RepairScan(self.generation), start, start
@@ -209,9 +212,8 @@ class OpenLog:
         with self._lock:
             found = list(self._reader.findings)
         if self.header is not None and self.complete:
-            found += meaning_findings(
-                self.file.path, self.fold, cut_missing=self._loader.cut_missing, open_turn=self.open_turn
-            )
+            missing = self._loader.cut_missing
+            found += meaning_findings(self.file.path, self.fold, found, cut_missing=missing, open_turn=self.open_turn)
         return found
 
     @property

@@ -23,7 +23,7 @@ from palimpsest_tui.cli.output import (
 )
 
 if TYPE_CHECKING:
-    from palimpsest_core import Event, OpenLog
+    from palimpsest_core import Event, OpenLog, SecondLook
 
 
 @click.command("show")
@@ -94,7 +94,7 @@ def heading(log: OpenLog) -> list[str]:
     parts = [f"{BADGES[surface.value]} {count:,} {surface.value}" for surface, count in counts.items()]
     lines.append(f"events   {len(log):,} ({', '.join(parts)}), format v{log.generation}")
     if log.rows_withheld:
-        lines.append(f"withheld {plural(log.rows_withheld, 'stored row')} that cannot be trusted")
+        lines.append(f"rows     {log.rows_shown:,} readable, {log.rows_withheld:,} withheld behind the damage")
     lines += [f"finding  {cell(finding.message)} ({finding.code.value})" for finding in log.findings]
     return lines
 
@@ -111,7 +111,7 @@ def _chosen(log: OpenLog, surfaces: tuple[str, ...], types: tuple[str, ...]) -> 
 
 
 def _show_session(settings: Settings, log: OpenLog, surfaces: tuple[str, ...], types: tuple[str, ...]) -> int:
-    from palimpsest_core import gist, to_json
+    from palimpsest_core import gist, second_look, to_json
 
     chosen = _chosen(log, surfaces, types)
     if settings.json:
@@ -121,22 +121,43 @@ def _show_session(settings: Settings, log: OpenLog, surfaces: tuple[str, ...], t
             "title": to_json(log.title),
             "findings": to_json(log.findings),
         }
-        rows = ({**to_json(log.record(i)), "gist": gist(log.event(i)).text} for i in chosen)
+        look = second_look(log.table, log.findings)
+        rows = ({**to_json(log.record(i)), "gist": gist(log.event(i)).text, **_beyond(look, i)} for i in chosen)
         write_json_rows("show", content, "events", rows)
         return Exit.FINE
     write_lines([*heading(log), ""])
-    write_lines(event_line(log, index) for index in chosen)
+    look = second_look(log.table, log.findings)
+    for index in chosen:
+        if look is not None and index == look.refused:
+            reason = look.finding.message if look.finding is not None else "the rows from here on cannot be trusted"
+            write_lines([f"    ── {cell(reason)}"])
+        write_lines([event_line(log, index, _mark(look, index))])
     return Exit.FINE
 
 
-def event_line(log: OpenLog, index: int) -> str:
-    """One event in one line: number, time, surface, kind and gist."""
+def _beyond(look: SecondLook | None, index: int) -> dict[str, Any]:
+    """What `--json` says more of a row behind the damage."""
+    if look is None or not look.refused <= index < look.stop:
+        return {}
+    return {"withheld": True, **({"lane": look.lane(index)} if look.lane(index) else {})}
+
+
+def _mark(look: SecondLook | None, index: int) -> str | None:
+    """The mark of a row behind the damage: `?`, or the number of the writer it belongs to; None for all others."""
+    if look is None or not look.refused <= index < look.stop:
+        return None
+    return str(look.lane(index) or "?")
+
+
+def event_line(log: OpenLog, index: int, mark: str | None = None) -> str:
+    """One event in one line: number, time, surface (or the `mark` of a row that is not trusted), kind and gist."""
     from palimpsest_core import gist
 
     row = log.record(index)
     shown = gist(log.event(index))
     number = str(row.seq) if row.seq >= 0 else "?"
-    return f"{number:>6}  {clock(row.time)}  {BADGES[row.surface.value]}  {shown.label:<7}  {shown.text}".rstrip()
+    badge = BADGES[row.surface.value] if mark is None else mark
+    return f"{number:>6}  {clock(row.time)}  {badge}  {shown.label:<7}  {shown.text}".rstrip()
 
 
 def text_of(event: Event) -> str:

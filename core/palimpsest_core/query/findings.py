@@ -7,7 +7,6 @@ from collections.abc import Iterable
 from palimpsest_core.log.surface import SurfaceFold
 from palimpsest_core.model.finding import Finding, FindingCode
 
-
 _CUTS = frozenset(
     {
         FindingCode.CORRUPT,

@@ -410,3 +410,23 @@ def test_a_log_of_a_newer_generation_is_read_as_far_as_possible(tmp_path: Path) 
     log = read_log(plain(tmp_path, prompt(0, "a"), replaced, version=9), config=CONFIG)
     assert [f.code for f in log.findings] == [FindingCode.UNSUPPORTED_VERSION]
     assert log.events[1].source_event_seqs == [0]
+
+
+def test_strict_reading_tells_minus_zero_in_a_payload_from_zero_whatever_stands_beside_it(tmp_path: Path) -> None:
+    signed = b'{"type":"turn/start","seq":0,"time":1000,"data":{"turn":1,"n":[-0],"day":"2026-01-02"}}\n'
+    strict = msgspec.structs.replace(CONFIG, mode="strict")
+    for others in ([], [b'{"type":"\\ud800","seq":1,"time":1,"data":{}}\n']):
+        log = read_log(write(tmp_path, frames([header(), signed, *others])), config=strict)
+        assert str(log.events[0].data["n"]) == "[-0.0]"
+
+
+@pytest.mark.parametrize("depth", [150, 250, 40_000])
+def test_a_row_nested_too_deep_is_withheld_with_its_reason(tmp_path: Path, depth: int) -> None:
+    deep = b'{"type":"turn/end","seq":1,"time":1,"data":' + b"[" * depth + b'"]"' + b"]" * depth + b"}\n"
+    log = read_log(write(tmp_path, frames([header(), row(0), deep, row(2)])), config=CONFIG)
+    assert log.rows == 3
+    if depth < 200:
+        assert len(log.events) == 3
+    else:
+        assert [event.seq for event in log.events] == [0]
+        assert log.findings[0].message.startswith("Line 3 is nested too deep; 2 rows from there on are withheld")

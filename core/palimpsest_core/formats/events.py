@@ -9,7 +9,7 @@ import msgspec
 from palimpsest_core.formats.jsjson import BadJson, is_safe_int, loads
 from palimpsest_core.formats.legacy import Modernizer
 from palimpsest_core.formats.packed import unfold
-from palimpsest_core.formats.rows import ABSENT, NOTHING, StoredRow, payload
+from palimpsest_core.formats.rows import ABSENT, NOTHING, StoredRow, exact_payload, payload
 from palimpsest_core.model.event import UNSET, Event
 
 _ENVELOPE_KEYS = frozenset({"type", "seq", "time", "data", "surfaceOp", "sourceEventSeqs", "ignorable"})
@@ -64,11 +64,12 @@ def _exact(raw: msgspec.Raw) -> Any:
 
 class Expander:
     """Makes events of rows. `modernizer` (generation 0 only) knows the old shapes; without `pairs` source lists stay as
-    stored, for strict reading: the reference's generation 0 knows no pairs."""
+    stored and minus zero is told from zero, for strict reading: the reference's generation 0 knows no pairs."""
 
     def __init__(self, modernizer: Modernizer | None, *, pairs: bool = True) -> None:
         self.modernizer = modernizer
         self._sources = expand_sources if pairs else _as_stored
+        self._payload = payload if pairs else exact_payload
 
     def events(self, row: StoredRow) -> list[Event]:
         """The events of a row; none for a withheld one."""
@@ -86,7 +87,7 @@ class Expander:
         assert envelope is not None
         data: Any = None
         if envelope.data is not NOTHING:
-            data = payload(envelope.data)
+            data = self._payload(envelope.data)
         if (
             envelope.surfaceOp is NOTHING
             and envelope.sourceEventSeqs is NOTHING

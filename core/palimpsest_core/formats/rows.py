@@ -103,11 +103,17 @@ def integer(value: Any, least: int) -> int | None:
 
 
 def payload(raw: msgspec.Raw) -> Any:
-    """The value of a raw piece; what the fast parser refuses or tells otherwise goes the slow way. Raises `BadJson`."""
-    data = bytes(raw)
-    if b"-" in data and b"-0" in data and _MINUS_ZERO.search(data):
-        return loads(data)
+    """The value of a raw piece; what the fast parser refuses goes the slow way. Raises `BadJson`.
+
+    Minus zero may come as zero; `exact_payload` tells them apart.
+    """
     try:
-        return msgspec.json.decode(data)
+        return msgspec.json.decode(raw)
     except (msgspec.MsgspecError, RecursionError, UnicodeError):
-        return loads(data)
+        return loads(bytes(raw))
+
+
+def exact_payload(raw: msgspec.Raw) -> Any:
+    """As `payload`, for twice the time: minus zero is a float, as the reference would have it."""
+    data = bytes(raw)
+    return loads(data) if b"-0" in data and _MINUS_ZERO.search(data) else payload(raw)

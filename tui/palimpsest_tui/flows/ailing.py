@@ -41,6 +41,7 @@ class Ailing:
         self._desk = desk
         self._window: HealthScreen | None = None
         self._counts: dict[str, RowCounts] = {}
+        self._sizes: dict[str, int] = {}
         self._new_root: Path | None = None
         self.count = 0
 
@@ -48,6 +49,8 @@ class Ailing:
         """The list was read again: the mark in the status bar follows it."""
         self.count = sum(map(is_ailing, self._desk.listing.sessions))
         self._desk.telling.status()
+        if self._window is not None and not self._desk.jobs.running("health"):
+            self.look()
 
     # The screen --------------------------------------------------------------------------------------------------
 
@@ -66,14 +69,20 @@ class Ailing:
 
     def look(self) -> None:
         """Ask for the health of every log."""
-        self._counts = {}
         self._desk.jobs.ask("health", partial(_health, self._desk.engine), self._found, self._not_found)
 
     def _found(self, ailing: list[LogHealth]) -> None:
         if self._window is None:
             return
-        self._window.show(ailing, len(self._desk.listing.sessions))
-        work = partial(count_rows, self._desk.engine, ailing)
+        sessions = self._desk.listing.sessions
+        unread = sum(not session.indexed and session.header is not None for session in sessions)
+        self._window.show(ailing, len(sessions), unread)
+        # What was counted at the same size is not read through again while the index grows.
+        for health in ailing:
+            if self._sizes.get(health.path) != health.size:
+                self._counts.pop(health.path, None)
+        self._sizes = {health.path: health.size for health in ailing}
+        work = partial(count_rows, self._desk.engine, [item for item in ailing if item.path not in self._counts])
         self._desk.jobs.ask_parts("health rows", work, self._counted, self._counted)
 
     def _counted(self, counts: dict[str, RowCounts]) -> None:

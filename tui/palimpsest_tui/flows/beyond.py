@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from textual.content import Content
 
 from palimpsest_core import Finding, FindingCode, OpenLog, SecondLook, printable_line, second_look
-from palimpsest_core.model.health import CODE_WORDS
+from palimpsest_core.model.health import AILMENT_OF, CODE_WORDS, Ailment
 from palimpsest_tui.widgets import numbers
 from palimpsest_tui.widgets.badges import NEWEST_KNOWN
 from palimpsest_tui.widgets.cells import clip
@@ -43,9 +43,13 @@ class Beyond:
             self.go()
 
     def say_why(self) -> None:
-        """Say why rows of the log that was just opened are withheld."""
-        if self.look is not None and self.look.finding is not None:
-            self._desk.say(self.look.finding.message, bad=True)
+        """Say what is the matter with the log that was just opened: why rows are withheld, or how it is damaged."""
+        log = self._desk.opening.log
+        finding = self.look.finding if self.look is not None else None
+        if finding is None and log is not None:
+            finding = next((item for item in log.findings if AILMENT_OF.get(item.code) in _SAID), None)
+        if finding is not None:
+            self._desk.say(finding.message, bad=True)
 
     def _take(self, look: SecondLook | None) -> None:
         self.look = look
@@ -100,6 +104,7 @@ def _plug_in(log: OpenLog, finding: Finding) -> str:
     return CODE_WORDS[finding.code] + clip(name, 40)
 
 
+_SAID = (Ailment.UNREADABLE, Ailment.DAMAGED, Ailment.UNCERTAIN)
 _PLUG_IN = FindingCode.UNKNOWN_REQUIRED_EVENT
 _TELL_ROWS = {
     FindingCode.TORN_TAIL,

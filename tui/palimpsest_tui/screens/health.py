@@ -59,14 +59,22 @@ class HealthScreen(Window[None]):
 
     # What the flow tells -----------------------------------------------------------------------------------------
 
-    def show(self, logs: Sequence[LogHealth], sessions: int) -> None:
-        """Show what was found among so many sessions."""
+    def show(self, logs: Sequence[LogHealth], sessions: int, unread: int) -> None:
+        """Show what was found among so many sessions, of which some are not read yet."""
         self._logs = logs
         window = self.query_one("#window")
         told = f"{numbers.plural(len(logs), 'file')} to look at · {numbers.plural(sessions, 'session')}"
+        told += f", {numbers.exact(unread)} not read yet" if unread else ""
         window.border_title = Content(f"Health  {told}" if logs else "Health")
         listed = self.query_one("#health-list", HealthList)
-        listed.set_empty("Every log is sound.", f"{numbers.plural(sessions, 'session')}, nothing to say about any.")
+        if unread:
+            listed.set_empty(
+                "Nothing was found so far.",
+                f"{numbers.exact(unread)} of {numbers.plural(sessions, 'session')} are not read yet; what is the matter"
+                " with them shows up here as they are read.",
+            )
+        else:
+            listed.set_empty("Every log is sound.", f"{numbers.plural(sessions, 'session')}, nothing to say about any.")
         listed.show(logs, self._counts)
         if self._path is not None and listed.go_path(self._path):
             self._path = None

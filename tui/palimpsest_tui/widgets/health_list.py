@@ -30,7 +30,7 @@ class HealthList(LineList):
 
     def show(self, ailing: Sequence[LogHealth], counts: Mapping[str, RowCounts]) -> None:
         """Show logs. The cursor stays on its log, or goes to the first."""
-        known = self.row_count() > 0
+        known = self.touched and self.row_count() > 0
         self._rows, self._counts = health_rows(ailing), counts
         self.rows_changed(keep=known)
         if not known and self.row_count() > 1:

@@ -123,6 +123,17 @@ def test_search_within_a_session_gives_every_event_and_filters_narrow_it(run: Ru
     assert {hit["surface"] for hit in current} <= {"current"}
 
 
+def test_a_search_may_be_kept_to_a_project_a_parent_or_to_roots(run: Run) -> None:
+    hits = run("search", "the", "--project", "LEDGERLINE", "-n", "99", "--json").json["hits"]
+    assert {hit["header"]["cwd"] for hit in hits} == {"/home/mira/code/ledgerline"}
+    children = run("search", "rounding", "--parent", REVIEW, "--json").json["hits"]
+    assert {hit["header"]["parentSession"] for hit in children} == {REVIEW}
+    roots = run("search", "rounding", "--roots", "--json").json["hits"]
+    assert not any("parentSession" in hit["header"] for hit in roots)
+    assert REVIEW in {hit["header"]["id"] for hit in roots}
+    assert run("search", "the", "--project", "no such place").code == 1
+
+
 def test_a_search_is_a_literal_phrase(run: Run) -> None:
     assert run("search", "refund OR invoice").code == 1
     assert run("search", "refund*", "--json").json["hits"]

@@ -36,9 +36,9 @@ class Asked(NamedTuple):
 @click.option(
     "--in", "within", metavar="ID", shell_complete=complete_id, help="Only in this session: every event that matches."
 )
-@click.option(
-    "--cwd", multiple=True, metavar="DIR", help="Only sessions of this working directory (exact; repeatable)."
-)
+@click.option("--project", metavar="TEXT", help="Only sessions whose project folder holds TEXT.")
+@click.option("--parent", metavar="ID", shell_complete=complete_id, help="Only direct children of this session.")
+@click.option("--roots", is_flag=True, help="Only sessions without a parent.")
 @click.option("--since", type=Moment(), help="Only events since then: 2026-01-31, or 3d.")
 @click.option("--until", type=Moment(end=True), help="Only events until then.")
 @click.option("--type", "types", multiple=True, metavar="TYPE", help="Only events of this type, such as tool/result.")
@@ -52,7 +52,9 @@ def command(
     settings: Settings,
     query: tuple[str, ...],
     within: str | None,
-    cwd: tuple[str, ...],
+    project: str | None,
+    parent: str | None,
+    roots: bool,
     since: int | None,
     until: int | None,
     types: tuple[str, ...],
@@ -65,12 +67,7 @@ def command(
     Over all sessions: the best event of each session, the session with most matches in one event first. The letter
     before a hit is its surface: C the model sees it now, S it was replaced since, L it is in the log only.
     """
-    asked = Asked(
-        as_utf8(" ".join(query)),
-        [{"kind": "cwd", "values": [as_utf8(item) for item in cwd]}] if cwd else [],
-        _event_filters(since, until, types, surfaces),
-        limit,
-    )
+    phrase, event_filters = as_utf8(" ".join(query)), _event_filters(since, until, types, surfaces)
     with open_engine(settings) as engine, cancel_on_interrupt() as cancel:
         if not stale:
             failed = engine.refresh(cancel, show_progress).failed
@@ -80,9 +77,26 @@ def command(
                     f"{plural(len(failed), 'log')} cannot be read and {'is' if len(failed) == 1 else 'are'} left out "
                     "(palimpsest doctor says why)"
                 )
+        session_filters = _session_filters(engine, project, parent, roots, cancel)
+        asked = Asked(phrase, session_filters, event_filters, limit)
         if within is not None:
             return _in_session(settings, engine, find_session(engine, as_utf8(within)), asked, cancel)
         return _everywhere(settings, engine, asked, cancel)
+
+
+def _session_filters(
+    engine: Engine, project: str | None, parent: str | None, roots: bool, cancel: CancelToken
+) -> list[dict[str, Any]]:
+    filters: list[dict[str, Any]] = []
+    if project is not None:
+        wanted = as_utf8(project).casefold()
+        known = {row.project for row in engine.sessions(cancel, fresh=False) if row.project is not None}
+        filters.append({"kind": "cwd", "values": sorted(name for name in known if wanted in name.casefold())})
+    if parent is not None:
+        filters.append({"kind": "parent", "values": [find_session(engine, as_utf8(parent))]})
+    if roots:
+        filters.append({"kind": "parent", "values": [None]})
+    return filters
 
 
 def _event_filters(

@@ -10,7 +10,7 @@ from palimpsest_core.storage.logbytes import ByteFault
 _BYTE_FAULTS: dict[str, tuple[FindingCode, str]] = {
     "torn-frame": (
         FindingCode.TORN_TAIL,
-        "The last frame is torn: {length} bytes at its end are ignored where no whole line can be read from them.",
+        "The last frame is torn: {kept}.",
     ),
     "torn-inside": (
         FindingCode.CORRUPT,
@@ -54,8 +54,11 @@ _ROW_CAUSES = {
 }
 
 
-def byte_findings(faults: list[ByteFault], path: str, withheld: int = 0) -> list[Finding]:
-    """A finding for each kind of defect of the stored bytes, at its first place; `withheld` rows lie behind them."""
+def byte_findings(faults: list[ByteFault], path: str, withheld: int = 0, kept: int = 0) -> list[Finding]:
+    """A finding for each kind of defect of the stored bytes, at its first place.
+
+    `withheld` rows lie behind them; `kept` rows were read from a torn last frame.
+    """
     out = []
     seen: set[str] = set()
     for fault in faults:
@@ -63,12 +66,19 @@ def byte_findings(faults: list[ByteFault], path: str, withheld: int = 0) -> list
             continue
         seen.add(fault.cause)
         code, text = _BYTE_FAULTS[fault.cause]
-        message = text.format(length=fault.length)
+        message = text.format(length=fault.length, kept=_kept(fault.length, kept))
         if withheld and code == FindingCode.CORRUPT:
             message = f"{message[:-1]}: {_rows(withheld)} withheld."
             withheld = 0
         out.append(Finding(code, message, path, byte_offset=fault.byte_offset, detail=fault.cause))
     return out
+
+
+def _kept(length: int, rows: int) -> str:
+    if not rows:
+        return f"its {length} bytes are ignored, for no whole line can be read from them"
+    shown = "1 row that is whole in them is" if rows == 1 else f"the {rows} rows that are whole in them are"
+    return f"of its {length} bytes {shown} shown, the rest is ignored"
 
 
 def _rows(count: int, where: str = "") -> str:

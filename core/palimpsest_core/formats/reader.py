@@ -175,7 +175,9 @@ class LogReader:
             return sorted(found, key=lambda finding: finding.code != FindingCode.UNREADABLE)
         issue = self._scanner.issue
         lost = issue.rows if issue is not None and issue.cause == "damage" else 0
-        found += notes.byte_findings([*self.state.byte_faults, *self._log.faults], path, lost)
+        sure = self.state
+        kept = self.rows_read - self.rows_withheld - (sure.rows - sure.withheld)
+        found += notes.byte_findings([*sure.byte_faults, *self._log.faults], path, lost, kept)
         if issue is not None:
             found += notes.issue_findings(issue, path)
         return found + notes.scan_findings(self._scanner, path)

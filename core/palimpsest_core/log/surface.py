@@ -290,9 +290,11 @@ class SurfaceFold:
     def _find(self, seq: int, code: int, op: Replace, sources: Any) -> list[int] | str:
         """The slots that `op` removes, in model order, or the sentence that says why it cannot be applied."""
         first, last = self._slot(op.start), self._slot(op.end)
-        for slot, end in ((first, op.start), (last, op.end)):
-            if slot < 0 or end in self.replaced_by:
-                return f"The replacement {seq} names event {end}, which is not on the surface."
+        lost = [end for slot, end in ((first, op.start), (last, op.end)) if slot < 0 or end in self.replaced_by]
+        if len(set(lost)) > 1:
+            return f"The replacement {seq} names events {lost[0]} and {lost[1]}, which are not on the surface."
+        if lost:
+            return f"The replacement {seq} names event {lost[0]}, which is not on the surface."
         cited = set(sources) if isinstance(sources, list) and all(type(item) is int for item in sources) else set()
         slots = self._between(first, last, max(len(cited), _WALK))
         if slots is None:
@@ -305,9 +307,9 @@ class SurfaceFold:
             return f"The tool result {seq} may replace only one tool result."
         if code == _ASSISTANT and self.generation >= 2:
             return f"The assistant message {seq} may not replace anything in this generation."
-        lost = [self._seqs[slot] for slot in slots if self._seqs[slot] not in cited]
-        if lost:
-            return f"The replacement {seq} does not cite event {lost[0]}, which it removes."
+        uncited = [self._seqs[slot] for slot in slots if self._seqs[slot] not in cited]
+        if uncited:
+            return f"The replacement {seq} does not cite event {uncited[0]}, which it removes."
         return slots
 
     def _between(self, first: int, last: int, most: int) -> list[int] | None:

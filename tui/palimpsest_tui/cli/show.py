@@ -174,7 +174,11 @@ def _links(log: OpenLog, index: int) -> Iterator[str]:
         yield "replaced by  " + " -> ".join(str(item) for item in chain)
     for name, seqs in (("replaces", log.replaces(seq)), ("cites", log.sources(seq)), ("cited by", log.cited_by(seq))):
         if seqs:
-            yield f"{name:<11}  " + ", ".join(str(item) for item in seqs)
+            yield f"{name:<11}  " + ", ".join(_known(log, item) for item in seqs)
+
+
+def _known(log: OpenLog, seq: int) -> str:
+    return str(seq) if log.index_of_seq(seq) is not None else f"{seq} (no such event)"
 
 
 def _show_event(log: OpenLog, index: int, before: int, after: int) -> None:

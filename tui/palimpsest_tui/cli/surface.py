@@ -46,7 +46,7 @@ def command(settings: Settings, reference: str) -> int:
                 write_text(text_of(event))
                 write_lines([""])
             if log.fold.unreliable:
-                say("the markers of this log break the rules, so this surface is a best guess")
+                say(f"the log breaks the rules, so this surface is a best guess: {log.fold.problems[0]}")
             if not places:
                 say(f"nothing is on the surface ({plural(len(log), 'event')} in the log)")
         finally:

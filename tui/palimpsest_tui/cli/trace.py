@@ -106,8 +106,9 @@ def _trace_event(settings: Settings, engine: Engine, wanted: Reference, cancel: 
         names = ("replaced by", "replaces", "cites", "cited by")
         for name, seqs in zip(names, links.values(), strict=True):
             lines.append(f"{name}:" if seqs else f"{name}: nothing")
-            places = [place for seq in seqs if (place := log.index_of_seq(seq)) is not None]
-            lines += [f"  {event_line(log, place)}" for place in places]
+            for seq in seqs:
+                place = log.index_of_seq(seq)
+                lines.append(f"  {event_line(log, place)}" if place is not None else f"  {seq:>6}  no such event")
         write_lines(lines)
     finally:
         log.close()

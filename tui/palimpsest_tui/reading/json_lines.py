@@ -121,7 +121,7 @@ class JsonDocument(Document):
         self._head = head
         self._closed = {number for number, row in enumerate(rows) if row.closes - number > _FOLD_AT and row.depth > 1}
         self._shown: list[int] = []
-        super().__init__([FixedBlock(head)], copy_text=copy_text, has_cursor=True)
+        super().__init__([FixedBlock(head)], copy_text=copy_text, has_cursor=True, first_line=len(head))
         self._show()
 
     def _show(self) -> None:

@@ -44,7 +44,7 @@ class LineList(ScrollView, can_focus=True):
         & > .line--cursor { background: $block-cursor-background; color: $block-cursor-foreground; text-style: bold; }
         & > .line--cursor-blurred { background: $block-cursor-blurred-background; }
         & > .line--dim { color: $dim; }
-        & > .line--hit { background: $warning 40%; color: $text; text-style: bold; }
+        & > .line--hit { background: $warning 40%; color: $text; text-style: bold underline; }
         & > .line--strong { text-style: bold; }
     }
     """

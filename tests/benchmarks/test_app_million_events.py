@@ -86,7 +86,9 @@ def test_no_key_waits_for_the_length_of_the_log(tmp_path: Path) -> None:
 
     async def flow() -> dict[str, float]:
         worst: dict[str, float] = {}
-        async with running(root, (120, 40), index=tmp_path / "index.sqlite", state_file=tmp_path / "state.json") as driver:
+        async with running(
+            root, (120, 40), index=tmp_path / "index.sqlite", state_file=tmp_path / "state.json"
+        ) as driver:
             began = time.perf_counter()
             driver.desk.opening.open("million", None)
             await driver.until(lambda: driver.desk.timeline.row_count() > 0, "the first rows are there")

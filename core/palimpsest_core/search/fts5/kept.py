@@ -23,11 +23,15 @@ MOST_CHANGED = 64
 
 
 class KeptList(msgspec.Struct, frozen=True):
-    """Best documents, best first, as of a generation. `complete`: there are no more."""
+    """Best documents, best first, as of a generation. `complete`: there are no more.
+
+    `matches` fills up with the numbers of matching documents of the logs that were asked about.
+    """
 
     generation: int
     found: list[Ranked]
     complete: bool
+    matches: dict[int, int] = msgspec.field(default_factory=dict)
 
 
 class KeptLists:
@@ -36,13 +40,13 @@ class KeptLists:
     def __init__(self) -> None:
         self._lists: OrderedDict[Hashable, KeptList] = OrderedDict()
 
-    def get(self, key: Hashable, generation: int, wanted: int) -> list[Ranked] | None:
+    def get(self, key: Hashable, generation: int, wanted: int) -> KeptList | None:
         """At least `wanted` documents (or all there are) as of `generation`, None when they are not known."""
         kept = self._lists.get(key)
         if kept is None or kept.generation != generation or not (kept.complete or len(kept.found) >= wanted):
             return None
         self._lists.move_to_end(key)
-        return kept.found
+        return kept
 
     def put(self, key: Hashable, kept: KeptList) -> None:
         """Keep a list in the place of an older one."""
@@ -75,4 +79,6 @@ def brought_up_to_date(
     if not kept.complete and kept.found:
         last = rank(kept.found[-1])
         found = [ranked for ranked in found if rank(ranked) <= last]
-    return KeptList(generation, found, kept.complete)
+    same = {ranked.number for ranked in found} & kept.matches.keys()
+    matches = {number: kept.matches[number] for number in same if number in there}
+    return KeptList(generation, found, kept.complete, matches)

@@ -18,7 +18,7 @@ from palimpsest_core.search.fts5.live import LiveTables
 from palimpsest_core.search.fts5.numbers import Numbers
 from palimpsest_core.search.fts5.pages import PageBuilder
 from palimpsest_core.search.fts5.predicates import event_condition
-from palimpsest_core.search.fts5.ranking import Ranked, Ranking, Side
+from palimpsest_core.search.fts5.ranking import Ranked, Ranking, Side, is_live
 from palimpsest_core.search.fts5.scanning import LogToScan, ScanScope
 from palimpsest_core.search.fts5.schema import POSITION_BITS, POSITION_MASK
 from palimpsest_core.search.fts5.spans import SpanCollector
@@ -29,6 +29,7 @@ from palimpsest_core.search.request import ScanRequest, SearchRequest, check_str
 _FEW_RANGES = 8
 _RANGE_MS = 0.1
 _ROW_MS = 0.0004
+_FEW_MATCHES = 20_000
 
 
 class Options(msgspec.Struct, frozen=True):
@@ -79,16 +80,17 @@ class Searcher:
         generation = self._corpus_generation()
         offset = self._offset(request, generation)
         phrase = self._matcher.phrase(request.query)
-        found = self._best_sessions(request, phrase, offset + request.limit + 1, cancel)
-        shown = found[offset : offset + request.limit]
+        best = self._best_sessions(request, phrase, offset + request.limit + 1, cancel)
+        shown = best.found[offset : offset + request.limit]
         sessions = self._pages.session_rows({ranked.number for ranked in shown})
-        items = []
-        for ranked, hit in zip(shown, self._pages.event_hits(shown, phrase), strict=True):
-            check(cancel)
-            row = sessions[ranked.number]
-            more = self._more(ranked, row.live, phrase, request)
-            items.append(SessionHit(row.header, row.live, row.persisted, hit, **more))
-        return SessionPage(self._id, items, self._next(request, generation, offset, len(found)))
+        more = self._more(best, shown, phrase, request, cancel)
+        hits = self._pages.event_hits(shown, phrase)
+        rows = [sessions[ranked.number] for ranked in shown]
+        items = [
+            SessionHit(row.header, row.live, row.persisted, hit, matches, carriers)
+            for row, hit, (matches, carriers) in zip(rows, hits, more, strict=True)
+        ]
+        return SessionPage(self._id, items, self._next(request, generation, offset, len(best.found)))
 
     def search_events(self, request: SearchRequest, cancel: CancelToken | None) -> EventPage:
         """A page of one session's events. Raises `SESSION_NOT_FOUND`."""
@@ -108,26 +110,35 @@ class Searcher:
 
     def _best_sessions(
         self, request: SearchRequest, phrase: Phrase, wanted: int, cancel: CancelToken | None
-    ) -> list[Ranked]:
+    ) -> kept_lists.KeptList:
         """At least `wanted` sessions, best first, or all there are; from a kept list where there is one."""
         if not phrase.tokens:
-            return []
+            return kept_lists.KeptList(0, [], True)
         if len(self._live) or not self.persisted_active:
-            sides = self._corpus_sides(request, phrase)
-            return self._ranking.best_sessions(sides, phrase, wanted, cancel) if sides else []
+            return self._listed(request, phrase, wanted, cancel)
         key = (phrase.expression, request.session_filters, request.event_filters)
         generation = self._store.generation
-        found = self._kept.get(key, generation, wanted)
-        if found is None:
-            kept = self._later(request, phrase, generation, cancel)
-            if kept is None or not (kept.complete or len(kept.found) >= wanted):
-                sides = self._corpus_sides(request, phrase)
-                most = max(wanted, kept_lists.SESSIONS)
-                found = self._ranking.best_sessions(sides, phrase, most, cancel) if sides else []
-                kept = kept_lists.KeptList(generation, found, len(found) < most)
-            self._kept.put(key, kept)
-            found = kept.found
-        return found
+        best = self._kept.get(key, generation, wanted)
+        if best is None:
+            best = self._later(request, phrase, generation, cancel)
+            if best is None or not (best.complete or len(best.found) >= wanted):
+                best = self._listed(request, phrase, max(wanted, kept_lists.SESSIONS), cancel)
+            self._kept.put(key, best)
+        return best
+
+    def _listed(
+        self, request: SearchRequest, phrase: Phrase, wanted: int, cancel: CancelToken | None
+    ) -> kept_lists.KeptList:
+        """The best `wanted` sessions, looked for now. Where all matches are at hand they are counted by the way."""
+        sides = self._corpus_sides(request, phrase)
+        found = self._ranking.best_sessions(sides, phrase, wanted, cancel) if sides else []
+        best = kept_lists.KeptList(self._store.generation, found, len(found) < wanted)
+        if self._options.count_matches:
+            for side in sides:
+                few = sum(map(len, side.collector.buckets.values())) <= _FEW_MATCHES
+                if few and side.collector.complete and not side.condition.sql:
+                    best.matches.update(side.collector.counts())
+        return best
 
     def _later(
         self, request: SearchRequest, phrase: Phrase, generation: int, cancel: CancelToken | None
@@ -161,16 +172,27 @@ class Searcher:
         sql = f"select l.n from {source} j cross join main.log l on l.n = j.value where l.answers"
         return {int(row[0]) for row in self._db.execute(sql, (ids,))}
 
-    def _more(self, ranked: Ranked, live: bool, phrase: Phrase, request: SearchRequest) -> dict[str, Any]:
-        """What a session hit says beyond its event, as far as the options ask for it."""
-        more: dict[str, Any] = {}
-        if self._options.count_matches:
-            more["matches"] = self._count_in(ranked.number, phrase, self._side("live_" if live else "", request))
-        if self._options.fold_inherited and not live and self._has_forks():
-            carriers = self._directory("main.log").carriers(ranked.session, ranked.rowid & POSITION_MASK)
-            if carriers:
-                more["shared_with"] = carriers
-        return more
+    def _more(
+        self,
+        best: kept_lists.KeptList,
+        shown: list[Ranked],
+        phrase: Phrase,
+        request: SearchRequest,
+        cancel: CancelToken | None,
+    ) -> list[tuple[int | None, list[str] | None]]:
+        """What the options ask for beside each hit: how many events match, and which sessions carry a copy."""
+        out = []
+        directory = self._directory("main.log") if self._options.fold_inherited and self._has_forks() else None
+        for ranked in shown:
+            check(cancel)
+            if self._options.count_matches and ranked.number not in best.matches:
+                side = self._side("live_" if is_live(ranked.number) else "", request)
+                best.matches[ranked.number] = self._count_in(ranked.number, phrase, side)
+            carriers = None
+            if directory is not None and not is_live(ranked.number):
+                carriers = directory.carriers(ranked.session, ranked.rowid & POSITION_MASK) or None
+            out.append((best.matches.get(ranked.number) if self._options.count_matches else None, carriers))
+        return out
 
     def _has_forks(self) -> bool:
         return self._db.execute("select 1 from main.log where cut>0 limit 1").fetchone() is not None

@@ -12,6 +12,7 @@ has hundreds of thousands of documents and a page needs the best few. Measured o
 from __future__ import annotations
 
 from array import array
+from collections import Counter
 from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import Any
@@ -52,6 +53,13 @@ class SpanCollector:
     def complete(self) -> bool:
         """Whether every match of the last walk is in `buckets`."""
         return self._floor[0] == 1
+
+    def counts(self) -> dict[int, int]:
+        """How many documents of each log the last walk kept."""
+        counted: Counter[int] = Counter()
+        for bucket in self.buckets.values():
+            counted.update(rowid >> POSITION_BITS for rowid in bucket)
+        return counted
 
     def walk(
         self,

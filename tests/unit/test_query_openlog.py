@@ -117,6 +117,36 @@ def test_failures_are_flagged_where_they_stand(tmp_path: Path) -> None:
     assert list(log.table.select(flags=Flag.ERROR)) == [5, 6, 7]
 
 
+def test_a_call_without_a_result_is_a_failure_once_its_turn_is_over(tmp_path: Path) -> None:
+    rows = [header(), row(0), answer(1, calls=[call_block("c1")]), call(2, "c1")]
+    file = write(tmp_path, frames(rows))
+    log = opened(file)
+    assert not log.lacks_result(2)
+    with Path(file.path).open("ab") as end:
+        end.write(frame(row(3, "turn/start", {"turn": 2})))
+    assert log.grow().changed == [2]
+    assert log.lacks_result(2)
+    assert list(log.table.select(flags=Flag.ERROR, without=Flag.SYNTHETIC)) == [2]
+    with Path(file.path).open("ab") as end:
+        end.write(frame(result(4, "c1", 2)))
+    assert log.grow().changed == [2]
+    assert not log.lacks_result(2)
+
+
+def test_two_calls_of_one_id_are_answered_by_what_cites_them(tmp_path: Path) -> None:
+    rows = [header(), row(0), answer(1), call(2, "c1"), call(3, "c1"), result(4, "c1", 3), ended(5)]
+    log = opened(write(tmp_path, frames(rows)))
+    assert [index for index in range(6) if log.lacks_result(index)] == [2]
+
+
+def test_no_closers_are_made_up_where_the_turn_goes_on_behind_damage(tmp_path: Path) -> None:
+    rows = [header(), row(0), prompt(1, "before the gap"), row(5, "step/start"), ended(6)]
+    log = opened(write(tmp_path, frames(rows)))
+    assert [log.row(index).seq for index in range(len(log))] == [0, 1, 5, 6]
+    assert not log.open_turn
+    assert {finding.code.value for finding in log.findings} == {"sequence-gap"}
+
+
 def test_an_open_turn_is_closed_by_synthetic_rows(tmp_path: Path) -> None:
     rows = [
         header(),

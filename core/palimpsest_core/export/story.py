@@ -7,9 +7,18 @@ from typing import Any, NamedTuple
 
 from palimpsest_core.base.cancel import CancelToken, check
 from palimpsest_core.formats.reader import LogReader
+from palimpsest_core.log.calls import CallPairs
 from palimpsest_core.log.gist import gist
 from palimpsest_core.log.lineage import CutFinder
-from palimpsest_core.log.messages import content_blocks, is_human_prompt, speaker_of, tool_calls, tool_result
+from palimpsest_core.log.messages import (
+    call_of,
+    content_blocks,
+    is_human_prompt,
+    result_call_id,
+    speaker_of,
+    tool_calls,
+    tool_result,
+)
 from palimpsest_core.log.repair import RepairScan
 from palimpsest_core.log.shapes import text_at
 from palimpsest_core.log.surface import SurfaceFold
@@ -81,6 +90,7 @@ class Story:
         self._config = config
         self._current: dict[int, Event] = {}
         self._closers: list[Event] = []
+        self._called: dict[int, str] = {}
         with LogReader(file, config=config) as reader:
             if reader.header is None:
                 raise ValueError("a file without a header tells no story")
@@ -88,8 +98,10 @@ class Story:
             self.fold = SurfaceFold(header.version)
             titles, cuts, repair = TitleFold(), CutFinder(header), RepairScan(header.version)
             count, last_time = 0, None
+            pairs, names = CallPairs(), dict[int, str]()
             for event in _events(reader, cancel):
                 self._take(event)
+                self._pair(event, pairs, names)
                 titles.push(event)
                 cuts.push(event)
                 repair.push(event)
@@ -97,6 +109,7 @@ class Story:
             self._closers = repair.closers()
             for event in self._closers:
                 self._take(event)
+                self._pair(event, pairs, names)
             title = titles.title.title if titles.title is not None else titles.first_prompt or ""
             self.facts = Facts(header, title, reader.findings, count, len(self.fold.surface), cuts.cut, last_time)
 
@@ -106,6 +119,19 @@ class Story:
             self._current.pop(seq, None)
         if step.surface is Surface.CURRENT:
             self._current[event.seq] = event
+
+    def _pair(self, event: Event, pairs: CallPairs, names: dict[int, str]) -> None:
+        """Note which tool a result comes from: that of the call which it cites."""
+        call = call_of(event)
+        if call is not None:
+            pairs.call(event.seq, call.id)
+            names[event.seq] = call.name
+        elif event.type == "tool/result":
+            answered = pairs.cited(event.source_event_seqs)
+            if answered is None:
+                answered = pairs.named(result_call_id(event.data))
+            if answered is not None:
+                self._called[event.seq] = names.pop(answered)
 
     def events(self, *, everything: bool, cancel: CancelToken | None = None) -> Iterator[Event]:
         """The current surface in model order; with `everything` each event of the log in log order, closers last."""
@@ -160,7 +186,7 @@ class Story:
                 name = _SPEAKERS[Speaker.CONTEXT]
         result = tool_result(event)
         if result is not None:
-            name = f"Result of {calls.get(result.call_id) or 'a tool'}"
+            name = f"Result of {self._called.get(event.seq) or calls.get(result.call_id) or 'a tool'}"
             if result.is_error:
                 failed = ": ".join([piece for piece in (result.error_name, result.error_code) if piece])
                 note = " ".join([piece for piece in (f"failed ({failed})" if failed else "failed", note) if piece])

@@ -15,12 +15,13 @@ from typing import Any, Final
 from palimpsest_core.formats.events import stored_sources
 from palimpsest_core.formats.reader import LogReader
 from palimpsest_core.formats.rows import NOTHING, StoredRow
+from palimpsest_core.log.calls import CallPairs
 from palimpsest_core.log.lineage import CutFinder
 from palimpsest_core.log.surface import FoldStep, SurfaceFold, surface_types
 from palimpsest_core.log.titles import TitleFold
 from palimpsest_core.model.event import UNSET, Event
 from palimpsest_core.model.header import Header
-from palimpsest_core.query.peek import LOOKED_AT, row_flags
+from palimpsest_core.query.peek import LOOKED_AT, call_id, row_flags
 from palimpsest_core.query.table import SURFACE_OF, Columns, EventTable, Flag, Mark
 
 _CHUNK_TYPE: Final = "assistant/chunk"
@@ -30,6 +31,8 @@ _APPEND: Final = b'"append"'
 _WITHHELD: Final = int(Flag.WITHHELD)
 _REPLACES: Final = int(Flag.REPLACES)
 _PROMPT: Final = int(Flag.PROMPT)
+_ERROR: Final = int(Flag.ERROR)
+_PAIRED: Final = frozenset({"tool/call", "tool/result", "turn/start", "turn/end"})
 
 
 class Citations:
@@ -70,6 +73,7 @@ class _Checkpoint:
         self.cut_finder = copy(loader.cut_finder)
         self.title = (loader.titles.title, loader.titles.first_prompt)
         self.citations = len(loader.citations.citing)
+        self.calls = (loader.calls.copy(), loader.turn_edge)
         self.marks: list[tuple[int, int]] = []
 
 
@@ -86,6 +90,11 @@ class Loader:
         """How many events of the file are shown; the index of each is its seq."""
         self.changed: set[int] = set()
         """Indices whose surface changed since somebody took the set."""
+        self.calls = CallPairs()
+        self.turn_edge = -1
+        """The last event that starts or ends a turn: calls before it get no result any more."""
+        self._unanswered: set[int] = set()
+        self._cited: Any = UNSET
         self._checkpoint: _Checkpoint | None = None
         self._next_line = 0
         self._surface_types = surface_types(header.version)
@@ -125,12 +134,22 @@ class Loader:
         self.titles = TitleFold(*then.title)
         self.cut_finder = then.cut_finder
         self.citations.truncate(then.citations)
+        self.calls, self.turn_edge = then.calls
         for index, mark in reversed(then.marks):
             self.table.surfaces[index] = mark
             self.changed.add(index)
         self.table.truncate(then.rows)
         self.accepted = min(self.accepted, then.rows)
         return True
+
+    def settle_calls(self) -> None:
+        """Mark the calls that will get no result as failed, and take that back where one came after all."""
+        lost = {seq for seq in self.calls.unanswered if seq < self.turn_edge}
+        for index in lost ^ self._unanswered:
+            if index < len(self.table):
+                self.table.flags[index] ^= _ERROR
+                self.changed.add(index)
+        self._unanswered = lost
 
     def _append(self, rows: list[StoredRow], reader: LogReader) -> None:
         columns = Columns([], [], [], [], [], [], [], [])
@@ -173,6 +192,8 @@ class Loader:
                 self.titles.push(*reader.expand(row))
             elif kind == "session/end-seed":
                 self.cut_finder.push(*reader.expand(row))
+            elif kind in _PAIRED:
+                self._pair(row)
         columns.offsets.append(row.offset)
         columns.lengths.append(row.length)
         columns.members.append(0)
@@ -182,15 +203,25 @@ class Loader:
         columns.surfaces.append(mark)
         columns.flags.append(flags)
 
+    def _pair(self, row: StoredRow) -> None:
+        if row.type == "tool/call":
+            self.calls.call(row.seq, call_id(row))
+        elif row.type != "tool/result":
+            self.turn_edge = row.seq
+        elif self.calls.unanswered and self.calls.cited(self._cited) is None:
+            self.calls.named(call_id(row))
+
     def _fold(self, row: StoredRow, reader: LogReader) -> FoldStep:
         envelope = row.envelope
         if envelope is not None and bytes(envelope.surfaceOp) == _APPEND:
             # The payload of an append stays unread.
             cited = envelope.sourceEventSeqs
             sources = UNSET if cited is NOTHING else stored_sources(cited, row.seq)
+            self._cited = sources
             self.citations.add(row.seq, sources)
             return self.fold.push_op(row.type, row.seq, "append", sources)
         (event,) = reader.expand(row)
+        self._cited = event.source_event_seqs
         self.citations.add(event.seq, event.source_event_seqs)
         return self.fold.push(event)
 

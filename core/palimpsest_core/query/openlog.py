@@ -150,6 +150,7 @@ class OpenLog:
 
         None where the turn goes on behind damage: what ended it stands there.
         """
+        loader.settle_calls()
         start = self._last_turn_start(loader)
         self.open_turn = False
         self._first_closer = len(self.table)
@@ -287,6 +288,10 @@ class OpenLog:
         return line[:-1] if line.endswith(b"\n") else line
 
     # Links ----------------------------------------------------------------------------------------------------------
+
+    def lacks_result(self, index: int) -> bool:
+        """Whether the event is a call that never got a result (known once the log is read)."""
+        return bool(self.table.flags[index] & Flag.ERROR) and self.table.type_of(index) == "tool/call"
 
     def index_of_seq(self, seq: int) -> int | None:
         """Where event `seq` stands, or None; withheld rows are never meant."""

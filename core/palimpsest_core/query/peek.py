@@ -7,8 +7,8 @@ from typing import Any, Final
 import msgspec
 
 from palimpsest_core.formats.rows import StoredRow, payload
-from palimpsest_core.log.messages import is_human_prompt, tool_result
-from palimpsest_core.log.shapes import member
+from palimpsest_core.log.messages import is_human_prompt, result_call_id, tool_result
+from palimpsest_core.log.shapes import member, text_at
 from palimpsest_core.model.event import Event
 from palimpsest_core.query.table import Flag
 
@@ -27,6 +27,22 @@ class _Reasoned(msgspec.Struct):
     reason: _Kind
 
 
+class _Called(msgspec.Struct):
+    callId: str = ""
+
+
+class _Result(msgspec.Struct):
+    source: _Called
+
+
+class _Answered(msgspec.Struct):
+    """A tool result's payload as every writer but the oldest stores it."""
+
+    message: _Result
+
+
+_called = msgspec.json.Decoder(_Called).decode
+_answered = msgspec.json.Decoder(_Answered).decode
 _sourced = msgspec.json.Decoder(_Sourced).decode
 _reasoned = msgspec.json.Decoder(_Reasoned).decode
 
@@ -77,6 +93,23 @@ def _raw_flags(kind: str, raw: msgspec.Raw) -> int | None:
     # Quotes inside text are escaped, so without these bytes there is no such key.
     data = bytes(raw)
     return None if b'rror"' in data or b"\\u" in data else 0
+
+
+def call_id(row: StoredRow) -> str:
+    """The call id of a `tool/call` or `tool/result` row; empty when it names none. Never raises."""
+    raw: Any = row.envelope.data if row.envelope is not None else member(row.value, "data")
+    if isinstance(raw, msgspec.Raw):
+        try:
+            found = _called(raw) if row.type == "tool/call" else _answered(raw).message.source
+            if found.callId:
+                return found.callId
+        except (msgspec.MsgspecError, RecursionError, UnicodeError):
+            pass  # another shape: it is built and looked through below
+        try:
+            raw = payload(raw)
+        except ValueError:
+            return ""
+    return text_at(raw, "callId") if row.type == "tool/call" else result_call_id(raw)
 
 
 def value_flags(kind: str, data: Any) -> int:

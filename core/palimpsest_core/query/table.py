@@ -39,7 +39,8 @@ class Flag(IntFlag):
     PROMPT = 4
     """A message that a person wrote."""
     ERROR = 8
-    """A failure: an erroneous tool result, a turn, command or compaction that ended in an error."""
+    """A failure: an erroneous tool result, a turn, command or compaction that ended in an error, a call that never got
+    a result."""
     REPLACES = 16
     """A surface event that took the place of others (a compaction checkpoint, a pruned result)."""
     RESUME = 32

@@ -122,7 +122,7 @@ def _show_session(settings: Settings, log: OpenLog, surfaces: tuple[str, ...], t
             "findings": to_json(log.findings),
         }
         look = second_look(log.table, log.findings)
-        rows = ({**to_json(log.record(i)), "gist": gist(log.event(i)).text, **_beyond(look, i)} for i in chosen)
+        rows = ({**to_json(log.record(i)), "gist": gist(log.event(i)).text, **_more(log, look, i)} for i in chosen)
         write_json_rows("show", content, "events", rows)
         return Exit.FINE
     write_lines([*heading(log), ""])
@@ -135,8 +135,10 @@ def _show_session(settings: Settings, log: OpenLog, surfaces: tuple[str, ...], t
     return Exit.FINE
 
 
-def _beyond(look: SecondLook | None, index: int) -> dict[str, Any]:
-    """What `--json` says more of a row behind the damage."""
+def _more(log: OpenLog, look: SecondLook | None, index: int) -> dict[str, Any]:
+    """What `--json` says more of a call without result and of a row behind the damage."""
+    if log.lacks_result(index):
+        return {"noResult": True}
     if look is None or not look.refused <= index < look.stop:
         return {}
     return {"withheld": True, **({"lane": look.lane(index)} if look.lane(index) else {})}
@@ -157,7 +159,8 @@ def event_line(log: OpenLog, index: int, mark: str | None = None) -> str:
     shown = gist(log.event(index))
     number = str(row.seq) if row.seq >= 0 else "?"
     badge = BADGES[row.surface.value] if mark is None else mark
-    return f"{number:>6}  {clock(row.time)}  {badge}  {shown.label:<7}  {shown.text}".rstrip()
+    note = "  (no result)" if log.lacks_result(index) else ""
+    return f"{number:>6}  {clock(row.time)}  {badge}  {shown.label:<7}  {shown.text}{note}".rstrip()
 
 
 def text_of(event: Event) -> str:
@@ -187,6 +190,8 @@ def _show_event(log: OpenLog, index: int, before: int, after: int) -> None:
         write_lines([*(event_line(log, i) for i in range(first, index)), ""])
     row = log.record(index)
     write_lines([f"{cell(log.session_id)}#{row.seq}  {cell(row.type)}  {row.surface.value}  {clock(row.time)}"])
+    if log.lacks_result(index):
+        write_lines(["no result was recorded for this call"])
     write_lines(_links(log, index))
     write_lines([""])
     write_text(text_of(log.event(index)))

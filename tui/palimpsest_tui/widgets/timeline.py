@@ -260,6 +260,8 @@ class Timeline(LineList):
         tail = ""
         if flags & Flag.REPLACES:
             tail = "  [%]" if not place.opened else "  [-]"
+        elif flags & Flag.ERROR and self.log_shown is not None and self.log_shown.lacks_result(event):
+            tail = "  no result"
         text = clip(found.text, room - len(label) - len(tail))
         spans = self._matcher.spans(text) if event in self._hits else []
         text_style = style if flags & Flag.SYNTHETIC else self._text_style(event)

@@ -149,6 +149,18 @@ def test_it_stops_cleanly_on_a_signal(tmp_path: Path, start: Callable[..., Worke
     assert worker.process.wait(PATIENCE) == 0
 
 
+def test_it_fills_a_new_index_when_the_file_is_taken_away(tmp_path: Path, start: Callable[..., Worker]) -> None:
+    log(tmp_path, "a", "needle")
+    worker = start("--follow")
+    worker.expect("current")
+    for name in ("index.sqlite", "index.sqlite-wal", "index.sqlite-shm"):
+        if (tmp_path / name).exists():
+            (tmp_path / name).rename(tmp_path / f"old-{name}")
+    worker.expect("started")
+    worker.expect("current")
+    assert hits(tmp_path, "needle") == ["a"]
+
+
 def test_it_pauses_and_goes_on(tmp_path: Path, start: Callable[..., Worker]) -> None:
     log(tmp_path, "a", "needle")
     worker = start("--follow")

@@ -23,6 +23,7 @@ from palimpsest_core.base.cancel import CancelToken
 from palimpsest_core.base.errors import ErrorCode, SessionQueryError
 from palimpsest_core.model.config import Config, parse_config
 from palimpsest_core.model.jsonable import Record
+from palimpsest_core.search.fts5.database import IndexDamaged
 from palimpsest_core.search.fts5.provider import Fts5Provider
 from palimpsest_core.storage.locks import FileLock
 from palimpsest_core.sync.lifeline import read_orders, stop_on_signals, stop_with_parent
@@ -109,8 +110,12 @@ class Indexer:
         try:
             while not cancel.is_set():
                 try:
-                    self._work(cancel, follow)
-                    return 0
+                    if not self._work(cancel, follow):
+                        return 0
+                    continue
+                except IndexDamaged as error:
+                    self._tell(Report("notice", message=error.message))
+                    continue
                 except SessionQueryError as error:
                     if error.code is ErrorCode.ABORTED:
                         return 0
@@ -132,8 +137,8 @@ class Indexer:
                 return True
         return False
 
-    def _work(self, cancel: CancelToken, follow: bool) -> None:
-        """One life of the index file: opened, filled, kept up to date."""
+    def _work(self, cancel: CancelToken, follow: bool) -> bool:
+        """One life of the index file: opened, filled, kept up to date. True: another took its place, begin anew."""
         provider = Fts5Provider(self._index, root=self._root, config=self._config, own_path=self._own_path)
         with contextlib.closing(provider):
             self._tell(Report("started"))
@@ -146,15 +151,20 @@ class Indexer:
             self._reconcile(reconciler, cancel, None)
             self._tell(Report("current", logs_total=len(provider.known_logs())))
             if not follow:
-                return
-            for folders in self._changes(watcher, cancel):
+                return False
+            for folders in self._changes(watcher, provider, cancel):
                 if self.pause.hold(cancel):
                     folders = None
                 self._reconcile(reconciler, cancel, folders)
+            return provider.superseded and not cancel.is_set()
 
-    def _changes(self, watcher: Watcher, cancel: CancelToken) -> Iterator[frozenset[str] | None]:
-        """Folders to look at; None: all of them."""
+    def _changes(
+        self, watcher: Watcher, provider: Fts5Provider, cancel: CancelToken
+    ) -> Iterator[frozenset[str] | None]:
+        """Folders to look at; None: all of them. Ends when the index file is no longer the one that is open."""
         for folders in watcher.changes(cancel, ticks=True):
+            if provider.superseded:
+                return
             if self._wanted.is_set():
                 self._wanted.clear()
                 yield None

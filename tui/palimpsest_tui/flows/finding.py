@@ -66,6 +66,8 @@ class Finding:
         search = read_words(text)
         self.search = search
         self.resolved = resolve(search, self._desk.listing.sessions, numbers.now_ms())
+        if self.resolved.tool and not search.phrase:
+            self.search = search._replace(phrase=self.resolved.tool)  # the tool's own name is what is looked for
         self._desk.search_bar.show_chips(search, self.resolved.problems)
         if self._timer is not None:
             self._timer.stop()

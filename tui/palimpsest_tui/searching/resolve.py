@@ -31,8 +31,8 @@ class Resolved(NamedTuple):
     """What a search asks for.
 
     `test` is None when every session may answer. `event_filters` are the engine's. `problems` says of each invalid word
-    (by its place among the chips) what is wrong with it; invalid words take no part. `tool` is the name of a tool whose
-    events are wanted.
+    (by its place among the chips) what is wrong with it; invalid words take no part. `tool` is the name of a tool:
+    it stands in for the phrase where there is none, and leaves only events of tools in any case.
     """
 
     test: _Test | None

@@ -19,7 +19,7 @@ KINDS: dict[str, str] = {
     "parent": "children of a session (the beginning of its id)",
     "id": "sessions by the beginning of their id",
     "model": "sessions that a model answered in",
-    "tool": "events of a tool, by its name",
+    "tool": "calls and results of tools; alone, those that name this tool",
 }
 """Every filter word with what it does."""
 

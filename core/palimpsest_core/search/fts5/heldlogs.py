@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TypeVar
 
@@ -13,13 +14,14 @@ from palimpsest_core.search.fts5.store import Store
 _T = TypeVar("_T")
 
 
-class HeldLogs:
+class HeldLogs(ABC):
     """What `LogIndex` asks for. Everything except reading belongs inside a `batch`."""
 
     _store: Store
 
+    @abstractmethod
     def _read(self, cancel: CancelToken | None, work: Callable[[], _T]) -> _T:
-        raise NotImplementedError
+        """What `work` answers from one reading transaction."""
 
     @property
     def generation(self) -> int:

@@ -1,4 +1,4 @@
-"""Thousands of broken logs, and a healthy one beside each: everything is answered, and the healthy one never changes."""
+"""Thousands of broken logs, a healthy one beside each: everything is answered, and the healthy one never changes."""
 
 from __future__ import annotations
 

@@ -26,6 +26,13 @@ ORDERS = {
 }
 
 
+SAYS_IT = ("damaged", "unreadable", "newer")
+"""States that say by themselves that something is to be said."""
+
+UNREMARKABLE = ("open-turn",)
+"""Findings that the state tells already."""
+
+
 def title_of(row: SessionSummary) -> str:
     """What a row is called: its title, or why it has none."""
     if row.title:
@@ -90,6 +97,8 @@ def command(
                 head=("ID", "STATE", "ACTIVE", "PROJECT", "EVENTS", "SIZE", "TITLE"),
             )
         )
+        if any(_state(row).endswith("*") for row in rows):
+            say("* something is to be said about it: palimpsest doctor")
         unread = sum(not row.indexed and row.reason is None for row in every)
         if unread and not stale:
             say(f"{plural(unread, 'log')} not read yet; palimpsest index reads them all")
@@ -98,13 +107,30 @@ def command(
     return Exit.FINE if rows or not every else Exit.NO_MATCH
 
 
+def _state(row: SessionSummary) -> str:
+    """The state, the format where it is not the oldest, formats that lie beside it, and a star for what is odd."""
+    words = [row.state.value]
+    if row.generation:
+        words.append(f"v{row.generation}")
+    words += [f"+v{other}" for other in row.generations or () if other != row.generation]
+    told = row.state.value in SAYS_IT or all(finding.code.value in UNREMARKABLE for finding in row.findings or ())
+    return " ".join(words) + ("" if told else " *")
+
+
+def _events(row: SessionSummary) -> str:
+    """How many events there are; a fork's own and those it took over apart, `16+90`."""
+    if row.events is None:
+        return "-"
+    return f"{row.own}+{row.inherited}" if row.inherited else str(row.events)
+
+
 def _cells(row: SessionSummary) -> tuple[str, ...]:
     return (
         cell(row.id),
-        row.state.value + ("" if row.generation is None or row.generation == 0 else f" v{row.generation}"),
+        _state(row),
         clock(row.last_time if row.last_time is not None else row.created_at),
         cut(cell(row.project or "-"), 40),
-        "-" if row.events is None else str(row.events),
+        _events(row),
         size(row.size),
         cell(title_of(row)),
     )

@@ -142,7 +142,7 @@ def _everywhere(settings: Settings, engine: Engine, asked: Asked, cancel: Cancel
     else:
         titles = {row.id: row.title for row in engine.sessions(cancel, fresh=False)}
         write_lines(line for hit in hits for line in _session_lines(hit, titles.get(hit.header.id)))
-        _conclude(len(hits), more, "session")
+        _conclude(engine, asked.phrase, len(hits), more, "session")
     return Exit.FINE if hits else Exit.NO_MATCH
 
 
@@ -159,13 +159,17 @@ def _in_session(settings: Settings, engine: Engine, session_id: str, asked: Aske
         write_json("search", {"query": asked.phrase, "session": session_id, "hits": to_json(hits), "more": more})
     else:
         write_lines(_event_line(hit) for hit in hits)
-        _conclude(len(hits), more, "event")
+        _conclude(engine, asked.phrase, len(hits), more, "event")
     return Exit.FINE if hits else Exit.NO_MATCH
 
 
 def _session_lines(hit: SessionHit, title: str | None) -> list[str]:
     head = f"{cell(hit.header.id)}  {clock(hit.header.created_at)}  {cell(hit.header.cwd or '-')}"
-    return [f"{head}  {cell(title)}" if title else head, f"    {_event_line(hit.best_match)}"]
+    lines = [f"{head}  {cell(title)}" if title else head, f"    {_event_line(hit.best_match)}"]
+    if hit.shared_with:
+        # A fork carries its parent's history: the hit is listed where it was born.
+        lines.append(f"      also in {cell(', '.join(hit.shared_with))}")
+    return lines
 
 
 def _event_line(hit: EventHit) -> str:
@@ -175,8 +179,11 @@ def _event_line(hit: EventHit) -> str:
     )
 
 
-def _conclude(count: int, more: bool, what: str) -> None:
+def _conclude(engine: Engine, phrase: str, count: int, more: bool, what: str) -> None:
+    from palimpsest_core import Matcher
+
     if count == 0:
-        say("nothing matches")
+        words = Matcher(engine.config.tokenizer).phrase(phrase).tokens
+        say("nothing matches" if words else "nothing matches: the query holds no word, only marks")
     elif more:
         say(f"the best {plural(count, what)}; there are more (-n shows more)")

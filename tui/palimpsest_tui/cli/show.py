@@ -92,7 +92,8 @@ def heading(log: OpenLog) -> list[str]:
             lines.append(f"parent   {cell(header.parent_session)}")
     counts = log.table.counts()
     parts = [f"{BADGES[surface.value]} {count:,} {surface.value}" for surface, count in counts.items()]
-    lines.append(f"events   {len(log):,} ({', '.join(parts)}), format v{log.generation}")
+    rows = f" in {log.rows_shown:,} rows" if log.rows_shown < len(log) else ""
+    lines.append(f"events   {len(log):,}{rows} ({', '.join(parts)}), format v{log.generation}")
     if log.rows_withheld:
         lines.append(f"rows     {log.rows_shown:,} readable, {log.rows_withheld:,} withheld behind the damage")
     lines += [f"finding  {cell(finding.message)} ({finding.code.value})" for finding in log.findings]

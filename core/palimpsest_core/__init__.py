@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from palimpsest_core.base.cancel import CancelToken
     from palimpsest_core.base.casefold import literal_pattern
     from palimpsest_core.base.errors import ErrorCode, SessionQueryError
-    from palimpsest_core.base.printable import printable, printable_line
+    from palimpsest_core.base.printable import escaped, printable, printable_line
     from palimpsest_core.base.progress import Progress, ProgressSink
     from palimpsest_core.engine import Engine
     from palimpsest_core.export.errors import ExportError, ExportErrorCode
@@ -98,8 +98,8 @@ if TYPE_CHECKING:
     from palimpsest_core.search.matching import Matcher
     from palimpsest_core.storage.layout import LogFile
     from palimpsest_core.sync.reconcile import Refresh
-    from palimpsest_core.sync.service import IndexStatus, default_index_path
     from palimpsest_core.sync.searchclient import SearchClient
+    from palimpsest_core.sync.service import IndexStatus, default_index_path
     from palimpsest_core.sync.watcher import Watcher
     from palimpsest_core.writer.errors import Refusal, WriteRefused
     from palimpsest_core.writer.rescue import Rescue
@@ -196,6 +196,7 @@ _HOMES: dict[str, str] = {
     "call_of": "palimpsest_core.log.messages",
     "content_blocks": "palimpsest_core.log.messages",
     "default_index_path": "palimpsest_core.sync.service",
+    "escaped": "palimpsest_core.base.printable",
     "event_json": "palimpsest_core.model.event",
     "full_text": "palimpsest_core.log.text",
     "gist": "palimpsest_core.log.gist",
@@ -328,6 +329,7 @@ __all__ = [  # noqa: RUF022
     "call_of",
     "content_blocks",
     "default_index_path",
+    "escaped",
     "event_json",
     "full_text",
     "gist",

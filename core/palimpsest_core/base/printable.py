@@ -42,3 +42,19 @@ def printable(text: str) -> str:
 def printable_line(text: str) -> str:
     """`text` safe for a single row: as `printable`, line breaks shown as U+23CE and tabs as a space."""
     return _HOSTILE_LINE.sub(_visible_line, text)
+
+
+def escaped(text: str) -> str:
+    """JSON text safe for a terminal and still the same JSON: hostile characters as `\\uXXXX`, in lower case.
+
+    In sound JSON they stand inside strings only, where the escape means the same.
+    """
+    return _HOSTILE.sub(_as_escape, text)
+
+
+def _as_escape(match: re.Match[str]) -> str:
+    code = ord(match.group())
+    if code < 0x10000:
+        return f"\\u{code:04x}"
+    code -= 0x10000
+    return f"\\u{0xD800 + (code >> 10):04x}\\u{0xDC00 + (code & 0x3FF):04x}"

@@ -28,9 +28,18 @@ def _binary_stdout() -> Iterator[BinaryIO]:
 
 
 def write_bytes(data: bytes) -> None:
-    """Write bytes as they are: stored lines, and text that this module has encoded."""
+    """Write bytes as they are: text that this module has encoded."""
     with _binary_stdout() as out:
         out.write(data)
+
+
+def write_stored(line: bytes) -> None:
+    """Write a stored line byte for byte; on a terminal with escapes for what a terminal would obey."""
+    if is_terminal():
+        from palimpsest_core.base.printable import escaped
+
+        line = escaped(line.decode("utf-8", "backslashreplace")).encode("utf-8")
+    write_bytes(line)
 
 
 def write_text(text: str) -> None:

@@ -15,10 +15,10 @@ from palimpsest_tui.cli.options import Settings, as_utf8, shared_options
 from palimpsest_tui.cli.output import (
     is_terminal,
     say,
-    write_bytes,
     write_json,
     write_json_rows,
     write_lines,
+    write_stored,
     write_text,
 )
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 @click.option("--type", "types", multiple=True, metavar="TYPE", help="Only events of this type.")
 @click.option("-B", "--before", type=click.IntRange(min=0), default=0, help="With #SEQ: so many events before it.")
 @click.option("-A", "--after", type=click.IntRange(min=0), default=0, help="With #SEQ: so many events after it.")
-@click.option("--raw", is_flag=True, help="With #SEQ: the stored line, byte for byte.")
+@click.option("--raw", is_flag=True, help="With #SEQ: the stored line, byte for byte (controls escaped on a terminal).")
 @shared_options
 def command(
     settings: Settings,
@@ -59,7 +59,7 @@ def command(
                 return _show_session(settings, log, surfaces, types)
             index = index_of(log, wanted)
             if raw:
-                write_bytes(log.raw(index) + b"\n")
+                write_stored(log.raw(index) + b"\n")
             elif settings.json:
                 _event_json(log, index, before, after)
             else:

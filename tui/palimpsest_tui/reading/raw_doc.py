@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from palimpsest_core import CancelToken
+from palimpsest_core import CancelToken, escaped
 from palimpsest_tui.reading.json_lines import JsonDocument, NotLaidOut, lay_out, stored_notice
 from palimpsest_tui.reading.lines import Document, FixedBlock, Line, LongBlock
 from palimpsest_tui.widgets import numbers
@@ -19,14 +19,17 @@ def raw_document(
         lines.append(stored_notice("This event was made in memory; the file does not hold it."))
         return Document([FixedBlock(lines)])
     text = stored.decode("utf-8", "replace")
+    shown = escaped(text)
     notice = f"stored line, {numbers.plural(len(stored), 'byte')}"
+    if shown != text:
+        notice += ", control and direction characters as escapes"
     try:
         stored.decode("utf-8")
     except UnicodeDecodeError as error:
         notice += f", not UTF-8 at byte {error.start}"
     if pretty:
         try:
-            rows = lay_out(text)
+            rows = lay_out(shown)
         except NotLaidOut as error:
             notice += f". {error} Shown as stored."
         else:
@@ -35,5 +38,5 @@ def raw_document(
     else:
         notice += ", as stored (v: laid out)"
     lines.append(stored_notice(notice))
-    body = LongBlock(text, width, wrapped=wrapped, tick=cancel.raise_if_set)
+    body = LongBlock(shown, width, wrapped=wrapped, tick=cancel.raise_if_set)
     return Document([FixedBlock(lines), body], copy_text=text)

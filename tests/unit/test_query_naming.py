@@ -16,7 +16,7 @@ def test_every_name_of_a_session_finds_it_latest_first() -> None:
         row("s1", 1, title="Fix the Parser"),
         row("s2", 5, title="Other", first_prompt="fix  the parser please"),
         row("fix-the-parser", 3),
-        row("s4", 2, project="/work/fix the parser"),
+        row("s4", 2, project="/home/mo/fix the parser"),
         row("s5", 4, path="/odd/Fix The Parser/session.jsonl"),
         row("s6", 9, title="unrelated"),
     ]

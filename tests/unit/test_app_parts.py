@@ -13,7 +13,7 @@ from palimpsest_tui.jobs.exporting import free_name
 from palimpsest_tui.keys import BY_ID, FORBIDDEN, HINT_ORDER, KEYS, Where, check_keymap, spelled
 from palimpsest_tui.settings import Settings, State, load_settings, load_state, save_state
 from palimpsest_tui.widgets import numbers
-from palimpsest_tui.widgets.cells import Matcher, clip, fit, fit_right
+from palimpsest_tui.widgets.cells import Matcher, around_match, clip, fit, fit_right, width_of
 
 
 def test_every_key_of_the_main_screen_has_a_command() -> None:
@@ -173,3 +173,17 @@ def test_times_that_no_calendar_knows_do_no_harm() -> None:
 
 def test_ids_are_unique() -> None:
     assert len(BY_ID) == len(KEYS)
+
+
+@pytest.mark.parametrize("before", [0, 5, 30, 79, 300])
+@pytest.mark.parametrize("letter", ["a", "会"])
+def test_a_narrow_row_begins_late_enough_to_show_the_match(before: int, letter: str) -> None:
+    text = letter * before + " needle " + "z" * 100
+    shown = around_match(text, Matcher("needle"), 34)
+    assert "needle" in clip(shown, 34)
+    assert shown.endswith("z" * 100)
+    assert (shown == text) == (width_of(letter * before) + 7 <= 34)
+
+
+def test_a_text_without_the_match_is_left_alone() -> None:
+    assert around_match("nothing here", Matcher("needle"), 4) == "nothing here"

@@ -74,6 +74,21 @@ class Matcher:
         return [match.span() for match in self._pattern.finditer(_folded(text)) if match.end() > match.start()]
 
 
+def around_match(text: str, matcher: Matcher, width: int) -> str:
+    """`text` begun late enough for its first match to stand within `width` cells, an ellipsis where it was cut.
+
+    A snippet has a third of its room before the match; in a narrow pane that third alone fills the row. Here a quarter
+    of the row stays before the match. Text without a match, or whose match shows anyway, is returned as it is.
+    """
+    spans = matcher.spans(text)
+    if not spans or width_of(text[: spans[0][1]]) <= width:
+        return text
+    start, room = spans[0][0], max(1, width // 4)
+    while start > 0 and width_of(text[start - 1 : spans[0][0]]) < room:
+        start -= 1
+    return "\u2026" + text[start:].lstrip()
+
+
 @lru_cache(maxsize=64)
 def _literal_pattern(phrase: str) -> re.Pattern[str] | None:
     parts = [re.escape(_folded(part)) for part in phrase.split()]

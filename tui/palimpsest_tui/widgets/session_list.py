@@ -13,7 +13,7 @@ from palimpsest_core.model.search import SessionHit
 from palimpsest_core.model.session import Lineage, SessionState, SessionSummary
 from palimpsest_tui.widgets import numbers
 from palimpsest_tui.widgets.badges import BADGE, BADGE_CLASSES, BADGE_STYLE, STATE_CLASSES, STATE_STYLE, mark_of
-from palimpsest_tui.widgets.cells import Matcher, clip, fit, fit_right, width_of
+from palimpsest_tui.widgets.cells import Matcher, around_match, clip, fit, fit_right, width_of
 from palimpsest_tui.widgets.line_list import LineList
 from palimpsest_tui.widgets.session_rows import ListRow, project_name
 from palimpsest_tui.widgets.timeline import highlighted
@@ -173,7 +173,7 @@ class SessionList(LineList):
             Segment(when, dim),
         ]
         badge = BADGE[hit.surface]
-        snippet = printable_line(hit.snippet)
+        snippet = around_match(printable_line(hit.snippet), self._matcher, width - 3)
         second = [
             Segment(" " + badge + " ", self.partial(BADGE_STYLE[hit.surface])),
             *highlighted(snippet, self._matcher.spans(snippet), dim, self.partial("line--hit")),

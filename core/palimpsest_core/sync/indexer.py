@@ -3,8 +3,8 @@
     python -m palimpsest_core.sync.indexer --root ROOT --index FILE [--follow] [--config JSON]
 
 At most one per index works, elected by a file lock; with `--follow` another one takes over when it dies. It runs niced
-and reports on standard output, one JSON object a line (`Report`). Standard input takes the lines `pause`, `resume` and
-`refresh`. It stops cleanly on SIGTERM, when standard input (a pipe) is closed, and when its parent dies.
+(`Priority`) and reports on standard output, one JSON object a line (`Report`). Standard input takes the lines `pause`,
+`resume` and `refresh`. It stops cleanly on SIGTERM, when standard input (a pipe) is closed, and when its parent dies.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ from palimpsest_core.search.fts5.database import IndexDamaged
 from palimpsest_core.search.fts5.provider import Fts5Provider
 from palimpsest_core.storage.locks import FileLock
 from palimpsest_core.sync.lifeline import read_orders, stop_on_signals, stop_with_parent
+from palimpsest_core.sync.priority import NICENESS, Priority
 from palimpsest_core.sync.reconcile import Reconciler, Refresh, SyncProgress
 from palimpsest_core.sync.watcher import Watcher
 
-NICENESS = 19
 _ELECTION_SECONDS = 0.5
 _REPORT_SECONDS = 0.1
 _RETRY_SECONDS = 5.0
@@ -88,12 +88,22 @@ class Pause:
 class Indexer:
     """The loop of the process, apart from its process: tests run it in a thread."""
 
-    def __init__(self, root: str, index: str, config: Config, tell: Reporter, *, own_path: bool = False) -> None:
+    def __init__(
+        self,
+        root: str,
+        index: str,
+        config: Config,
+        tell: Reporter,
+        *,
+        own_path: bool = False,
+        priority: Priority | None = None,
+    ) -> None:
         self._root = os.path.realpath(root)
         self._index = index
         self._config = config
         self._own_path = own_path
         self._tell = tell
+        self._priority = priority
         self.pause = Pause()
         self._wanted = threading.Event()
 
@@ -179,6 +189,8 @@ class Indexer:
             if self.pause.paused:
                 self._tell(Report("paused"))
                 self.pause.hold(cancel)
+            if self._priority is not None:
+                self._priority.fit(step.bytes_total - step.bytes_done)
             now = time.monotonic()
             if now - told >= _REPORT_SECONDS or step.logs_done == step.logs_total:
                 told = now
@@ -250,9 +262,8 @@ def main(arguments: list[str] | None = None) -> int:
     cancel = CancelToken()
     stop_on_signals(cancel)
     stop_with_parent(cancel)
-    with contextlib.suppress(OSError):
-        os.nice(given.nice)
-    indexer = Indexer(given.root, given.index, config, Reporter(cancel), own_path=given.own_path)
+    priority = Priority(given.nice)
+    indexer = Indexer(given.root, given.index, config, Reporter(cancel), own_path=given.own_path, priority=priority)
     orders = {
         b"pause": lambda: indexer.pause.set(True),
         b"resume": lambda: indexer.pause.set(False),

@@ -307,6 +307,38 @@ def test_a_fork_s_copies_are_shown_where_they_were_born(tmp_path: Path) -> None:
     index.close()
 
 
+def test_what_was_read_to_its_end_before_cancelling_stays(bench: Bench) -> None:
+    for name in "abcdef":
+        write(bench.root, frames(simple(name, f"needle {name}")), session_id=name)
+    seen: list[str] = []
+    for wanted in (2, 4):
+        cancel = CancelToken()
+
+        def progress(step: reconcile.SyncProgress, cancel: CancelToken = cancel) -> None:
+            seen.append(step.path)
+            if step.logs_done == 2:
+                cancel.set()
+
+        with pytest.raises(SessionQueryError):
+            bench.run(cancel=cancel, progress=progress)
+        assert len(bench.found("needle")) == len(set(seen)) == wanted
+    assert not set(bench.run().added) & set(seen)
+    assert len(bench.found("needle")) == 6
+
+
+def test_a_log_that_is_half_read_when_cancelled_is_read_anew(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(extract, "PART_CHARS", 1)
+    write(bench.root, frames(simple("whole", "needle")), session_id="whole")
+    file = write(bench.root, frames(simple("half", *("needle " * 50 for _ in range(40)))), session_id="half")
+    os.utime(file.path, (1, 1))
+    cancel = CancelToken()
+    with pytest.raises(SessionQueryError):
+        bench.run(cancel=cancel, progress=lambda step: cancel.set())
+    assert [session for session, _ in bench.found("needle")] == ["whole"]
+    assert [path for path in bench.run().added if "half" in path]
+    assert len(bench.found("needle")) == 2
+
+
 def test_cancelling_leaves_nothing_half_done_and_going_on_completes_it(bench: Bench) -> None:
     for name in "abc":
         write(bench.root, frames(simple(name, "needle")), session_id=name)
@@ -314,7 +346,7 @@ def test_cancelling_leaves_nothing_half_done_and_going_on_completes_it(bench: Be
     with pytest.raises(SessionQueryError) as caught:
         bench.run(cancel=cancel, progress=lambda step: cancel.set())
     assert caught.value.code is ErrorCode.ABORTED
-    assert bench.found("needle") == []
+    assert len(bench.found("needle")) == 1
     bench.run()
     assert len(bench.found("needle")) == 3
 

@@ -8,6 +8,7 @@ from types import TracebackType
 
 import msgspec
 
+from palimpsest_core.base.errors import ErrorCode, SessionQueryError
 from palimpsest_core.model.config import Config
 from palimpsest_core.model.event import Surface
 from palimpsest_core.search.documents import LogEntry
@@ -26,7 +27,11 @@ _SHADOWED = Surface.SHADOWED.value
 
 
 class Ledger:
-    """One run of writing. Use it in a `with` statement: leaving it normally commits the rest, an error drops it."""
+    """One run of writing. Use it in a `with` statement: leaving it normally commits the rest, an error drops it.
+
+    Being cancelled is no error of what was written: whole logs are committed then too, so that work that is interrupted
+    again and again still comes to its end.
+    """
 
     def __init__(self, index: LogIndex, root: str, config: Config) -> None:
         self._index = index
@@ -42,6 +47,9 @@ class Ledger:
         self._files: dict[str, LogFile] = {}
         self._touched: set[str] = set()
         self._number = 0
+        self._bulk = False
+        self._half: str | None = None
+        self._entangled = False
         for path, held in index.known_logs().items():
             self._enter(path, held.number, held.session_id)
 
@@ -51,11 +59,24 @@ class Ledger:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if error is None:
+        cancelled = isinstance(error, SessionQueryError) and error.code is ErrorCode.ABORTED
+        if error is None or (cancelled and self._take_back()):
             self.commit()
         elif self._batch is not None:
             batch, self._batch = self._batch, None
             batch.__exit__(kind, error, trace)
+
+    def _take_back(self) -> bool:
+        """Remove what was written of a log that is not read to its end. False when it cannot be told from what was
+        there before."""
+        if self._entangled:
+            return False
+        if self._half is not None:
+            self._index.remove_log(self._numbers[self._half])
+            self._leave(self._half)
+        if self._bulk:
+            self.bulk(False)
+        return True
 
     # -- writing ---------------------------------------------------------------------------------------------------
 
@@ -63,6 +84,7 @@ class Ledger:
         """Say that very much is coming, or that it is over."""
         self._open()
         self._index.bulk(on)
+        self._bulk = on
 
     def forget(self, path: str) -> None:
         """A log is gone."""
@@ -77,10 +99,12 @@ class Ledger:
         self._files[path] = file
         match piece:
             case Begin():
+                self._half, self._entangled = path, path in self._numbers
                 self._begin(path, piece)
             case Part():
                 self._change(piece.changes)
                 if piece.entry is not None:
+                    self._entangled = True  # it can be gone on from here, and that may be committed
                     self._keep(path, piece.entry, piece.state)
                     if self._chars >= self._commit_chars:
                         self.commit()
@@ -88,6 +112,7 @@ class Ledger:
                 self._change(piece.changes)
                 self._index.add_documents(self._number, piece.closing)
                 self._keep(path, piece.entry, piece.state)
+                self._half, self._entangled = None, False
                 if self._chars >= self._commit_chars:
                     self.commit()
             case Unreadable():

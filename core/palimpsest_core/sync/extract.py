@@ -26,7 +26,7 @@ from palimpsest_core.storage.layout import LogFile, session_id_of_folder
 from palimpsest_core.sync.digest import LAST_SEQ, Changes, LogDigest
 from palimpsest_core.sync.revision import revision_of
 
-PART_CHARS = 4_000_000
+PART_CHARS = 1_000_000
 """Text is handed over in pieces of about this many characters."""
 
 CHECKPOINT_CHARS = 64_000_000

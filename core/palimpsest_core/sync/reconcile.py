@@ -32,7 +32,7 @@ BULK_BYTES = 32 << 20
 AHEAD_BYTES = 2 << 20
 """From so many stored bytes on, a thread of its own reads the logs: SQLite leaves the interpreter free meanwhile."""
 
-_PIECES_AHEAD = 4
+_PIECES_AHEAD = 2
 
 
 class SyncProgress(NamedTuple):

@@ -19,7 +19,6 @@ MEMORY = ":memory:"
 _MAGIC = b"SQLite format 3\0"
 _HEADER_BYTES = 100
 _BUSY_MS = 10_000
-_CACHE_KIB = 32_768
 _JOURNALS = ("-wal", "-shm", "-journal")
 
 
@@ -235,7 +234,7 @@ def _look_whose(path: str) -> None:
 def _tune(db: apsw.Connection) -> None:
     db.execute("pragma temp_store=memory")
     db.execute("pragma synchronous=normal")
-    db.execute(f"pragma cache_size=-{_CACHE_KIB}")
+    db.execute(f"pragma cache_size=-{schema.CACHE_KIB}")
     schema.create_live_tables(db)
 
 

@@ -79,6 +79,10 @@ _LIVE = (
 _FTS_SHADOWS = {"fts_data", "fts_idx", "fts_content", "fts_docsize", "fts_config"}
 _TABLES = {"meta", "kind", "log", "state", "doc", "body", "place", "fts"} | _FTS_SHADOWS
 
+CACHE_KIB = 32_768
+BULK_CACHE_KIB = 16_384
+"""SQLite's page cache: a bulk build seldom comes back to a page."""
+
 _FTS_OPTIONS = {
     # Not in FTS5's public option list; measured 1.7 to 2 times faster inserts than the default of 1 MB.
     "hashsize": 16 << 20,

@@ -79,12 +79,15 @@ class Store:
 
     def bulk(self, on: bool) -> None:
         """Merge postings later (a bulk build) or as they come (the default)."""
+        self._db.execute(f"pragma main.cache_size=-{schema.BULK_CACHE_KIB if on else schema.CACHE_KIB}")
         self._db.execute("insert into fts(fts, rank) values('automerge', ?)", (0 if on else 4,))
 
     def tidy(self) -> None:
-        """Give back the pages that merging postings left free, when they are a tenth of the file. Not in a batch."""
+        """Give back the pages that merging postings left free, when they are a tenth of the file, and the space of the
+        journal. Not in a batch."""
         if self._db.pragma("freelist_count") * 10 > self._db.pragma("page_count"):
             self._db.execute("pragma main.incremental_vacuum").fetchall()
+        self._db.execute("pragma main.wal_checkpoint(truncate)").fetchall()
 
     # -- logs ------------------------------------------------------------------------------------------------------
 

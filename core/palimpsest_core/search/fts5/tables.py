@@ -16,7 +16,7 @@ from palimpsest_core.search.indextext import UNICODE61_CJK, safe_text, spaced
 _INT64 = 1 << 63
 
 
-FLUSH_CHARS = 4_000_000
+FLUSH_CHARS = 1_500_000
 """Documents are gathered until they hold about so much text: one statement then writes them all, and while it runs the
 interpreter is free for other threads."""
 

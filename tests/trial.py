@@ -22,11 +22,18 @@ from palimpsest_core.base.jstext import well_formed
 from palimpsest_core.export.errors import ExportError
 from palimpsest_core.export.transcript import Form
 from palimpsest_core.formats.reader import LogChanged, read_log
+from palimpsest_core.log.compaction import CompactionIndex
+from palimpsest_core.log.forgotten import forgotten
 from palimpsest_core.log.gist import gist
+from palimpsest_core.log.links import session_links
+from palimpsest_core.log.messages import attachments_of, speaker_of
+from palimpsest_core.log.usage import usage_of
 from palimpsest_core.model.config import Config
 from palimpsest_core.model.event import Event
 from palimpsest_core.model.header import Header
 from palimpsest_core.query.openlog import OpenLog
+from palimpsest_core.query.secondlook import second_look
+from palimpsest_core.query.statistics import statistics_of
 from palimpsest_core.query.table import Flag
 from palimpsest_core.storage.layout import LogFile, project_folder_name, session_folder_name
 from palimpsest_core.writer.rescue import rescue
@@ -179,12 +186,15 @@ class Trial:
             lines: Counter[bytes] = Counter()
             places = set()
             seqs = []
+            events = []
             for index in range(len(log)):
                 line = log.row(index)
                 event = log.event(index)
+                events.append(event)
                 label, text = gist(event, 80)
                 assert label
                 assert "\n" not in text
+                assert repr((session_links(event), attachments_of(event), speaker_of(event), usage_of(event)))
                 if line.flags & Flag.SYNTHETIC:
                     continue
                 offset = log.table.offsets[index]
@@ -210,6 +220,27 @@ class Trial:
                 log.replacement_chain(seq), log.sources(seq), log.cited_by(seq), log.replaces(seq)
             assert repr(log.findings)
             assert log.grow().count == 0
+            self._looked_behind(log, events)
+            assert statistics_of(file.path, TOLERANT) is None or log.header is not None
+
+    def _looked_behind(self, log: OpenLog, events: list[Event]) -> None:
+        look = second_look(log.table, log.findings)
+        assert (look is None) == (log.rows_withheld == 0)
+        if look is not None:
+            assert look.finding is not None, "nothing tells why rows are withheld"
+            assert look.stop - look.refused == log.rows_withheld
+            for index in range(look.refused, look.stop, 1 + log.rows_withheld // 9):
+                look.lane(index)
+                look.twin(index)
+        index = CompactionIndex()
+        for event in events:
+            index.push(event)
+        surface = [events[at] for seq in log.fold.surface if (at := log.index_of_seq(seq)) is not None]
+        for compaction in index.compactions[:5]:
+            removed = [events[at] for seq in compaction.shadowed if (at := log.index_of_seq(seq)) is not None]
+            assert repr(forgotten(removed, surface))
+        counts = self.engine.row_counts(log.file.path)
+        assert (counts.shown, counts.withheld) == (log.rows_shown, log.rows_withheld)
 
     def _read(self, log_id: str) -> None:
         engine = self.engine
@@ -226,6 +257,9 @@ class Trial:
             lambda: engine.trace_session(log_id),
             lambda: engine.search_events(log_id, "the"),
             lambda: engine.resolve_id(log_id),
+            lambda: engine.logs_of(log_id),
+            lambda: engine.health(),
+            lambda: list(engine.scan_text("the")),
         ]
         for call in calls:
             with bounded():

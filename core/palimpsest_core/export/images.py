@@ -22,29 +22,41 @@ class ImageFinder:
     """Takes the text of a log as it comes and remembers each distinct image, in the order of first mention.
 
     Looked into: message content with nested tool results, wrapped messages, inserted inbox messages, finished blocks of
-    streams, and dispatch results. A line that is no JSON holds none.
+    streams, and dispatch results. A line that is no JSON holds none; one longer than `longest` bytes is no row.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, longest: int = 64 << 20) -> None:
         self.found: dict[str, ImageReference] = {}
+        self._longest = longest
         self._rest: list[bytes] = []
+        self._held = 0
 
     def feed(self, text: bytes) -> None:
         """Take the next piece of text; pieces may end anywhere."""
         end = text.rfind(b"\n") + 1
         if not end:
-            self._rest.append(text)
+            self._hold(text)
             return
         head = text[:end]
-        if self._rest:
+        if self._held > self._longest:
+            head = head[head.find(b"\n") + 1 :]
+        elif self._rest:
             head = b"".join(self._rest) + head
-            self._rest.clear()
+        self._rest.clear()
+        self._held = 0
         if end < len(text):
-            self._rest.append(text[end:])
+            self._hold(text[end:])
         if _MARK in head:
             for line in head.split(b"\n"):
                 if _MARK in line:
                     self._line(line)
+
+    def _hold(self, text: bytes) -> None:
+        self._held += len(text)
+        if self._held > self._longest:
+            self._rest.clear()
+        else:
+            self._rest.append(text)
 
     def finish(self) -> None:
         """Take what stands behind the last line feed for a line too."""

@@ -135,7 +135,7 @@ def _read(
 ) -> tuple[PlannedLog, list[ImageReference]]:
     crc, length, damage = 0, 0, None
     held_crc, held_length = 0, 0
-    finder = ImageFinder()
+    finder = ImageFinder(config.row_max_bytes)
     known = 0
     try:
         with open_log(file, config) as log:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from palimpsest_core.formats.issue import NO_HEADER, Issue
-from palimpsest_core.formats.rowscan import RowScanner
+from palimpsest_core.formats.rowscan import MOST_WITHHELD, RowScanner
 from palimpsest_core.model.finding import Finding, FindingCode
 from palimpsest_core.storage.logbytes import ByteFault
 
@@ -131,6 +131,9 @@ _NOTES = {
 def scan_findings(scanner: RowScanner, path: str) -> list[Finding]:
     """Findings about rows that are shown: envelope faults and unknown required types."""
     out = []
+    if scanner.withheld > MOST_WITHHELD:
+        message = f"{scanner.withheld:,} rows are withheld; only about the first {MOST_WITHHELD:,} of them are listed."
+        out.append(Finding(FindingCode.LIMIT_EXCEEDED, message, path, detail="withheld-limit"))
     if scanner.faults:
         line, seq, what = scanner.faults[0]
         more = f" (and {scanner.fault_count - 1} more)" if scanner.fault_count > 1 else ""

@@ -90,6 +90,9 @@ class ReadLog(msgspec.Struct, frozen=True):
     state: ReadState
 
 
+_NO_TEXT = TextChunk(0, b"", Trust.WHOLE)
+
+
 class _Mark(NamedTuple):
     """A place to go on from, cheaply noted; see `ReadState`."""
 
@@ -133,7 +136,7 @@ class LogReader:
         self._strict = config.mode == "strict"
         self._cancel: CancelToken | None = None
         self._result_ids: dict[int, str] | None = None
-        self._chunk = TextChunk(0, b"", Trust.WHOLE)
+        self._chunk = _NO_TEXT
         self._restore()
 
     def __enter__(self) -> LogReader:
@@ -145,6 +148,7 @@ class LogReader:
     def close(self) -> None:
         """Close the file. Twice is fine."""
         self._log.close()
+        self._chunk = _NO_TEXT  # its text may be long, and a reader may wait for the garbage collector
 
     @property
     def rows_read(self) -> int:

@@ -12,6 +12,10 @@ from palimpsest_core.formats.rows import ABSENT, NOTHING, Envelope, StoredRow, s
 from palimpsest_core.storage.lines import TextChunk, Trust
 
 _TURN_END = "turn/end"
+_TURN_END_TEXT = b'"turn/end"'
+
+MOST_WITHHELD = 1_000_000
+"""So many withheld rows (and the rest of a chunk) are told one by one."""
 
 
 class RowScanner:
@@ -37,7 +41,13 @@ class RowScanner:
         self.required: dict[str, list[int]] = {}
 
     def rows_of(self, chunk: TextChunk) -> list[StoredRow]:
-        """The rows of a chunk. Rows are withheld once an issue is open, and where the text is not to be trusted."""
+        """The rows of a chunk. Rows are withheld once an issue is open, and where the text is not to be trusted.
+
+        Past `MOST_WITHHELD` withheld rows the others are only counted: a file of line feeds is no log.
+        """
+        if self.issue is not None and self.withheld >= MOST_WITHHELD:
+            self._count(chunk)
+            return []
         if chunk.oversize:
             return [self._defective(chunk.offset, chunk.oversize, "oversize", chunk.trust)]
         if chunk.cut:
@@ -62,6 +72,16 @@ class RowScanner:
             offset += row.length
         self.rows += len(rows)
         return rows
+
+    def _count(self, chunk: TextChunk) -> None:
+        issue = self.issue
+        assert issue is not None
+        count = 1 if chunk.oversize or chunk.cut else chunk.text.count(b"\n")
+        self.rows += count
+        self.withheld += count
+        self.next_line += count
+        issue.rows += count
+        issue.turn_end = issue.turn_end or _TURN_END_TEXT in chunk.text
 
     def _usual(
         self, lines: list[bytes], envelopes: list[Envelope], offset: int, provisional: bool, rows: list[StoredRow]
@@ -145,11 +165,13 @@ class RowScanner:
         cause = ""
         if envelope is not None and envelope.time == 0 and b"-0" in line:
             envelope = None  # the fast parser cannot tell minus zero from zero
-        if envelope is None:
+        if envelope is None and not line.strip(b" \t\r"):
+            cause = "blank-line"
+        elif envelope is None:
             try:
                 found = scan_line(line)
             except BadJson as error:
-                cause = error.cause or ("bad-json" if line.strip(b" \t\r") else "blank-line")
+                cause = error.cause or "bad-json"
             else:
                 if isinstance(found, Envelope):
                     envelope = found

@@ -19,7 +19,7 @@ _EXPANSION = "expansion"
 _NO_TEXT = frozenset({"window", _EXPANSION})
 _LENGTH_UNSURE = frozenset({"checksum", "undecodable"})
 _ALWAYS_ALLOWED = 64 << 20
-_ALLOWED_RATIO = 500
+_ALLOWED_RATIO = 200
 _TRIES = 10_000
 _TRIAL_TEXT = 256 << 20
 

@@ -9,6 +9,9 @@ from typing import NamedTuple
 CHUNK = 256 << 10
 """About how much text (bytes) is handed on at once."""
 
+LINES = 8192
+"""About how many lines are handed on at once, at most."""
+
 
 class Trust(IntEnum):
     """How far text may be believed: `WHOLE` (committed), `TORN` (from a last frame or line that the end of the file
@@ -130,9 +133,27 @@ def split_lines(
     """
     splitter = _Splitter(text_offset, row_max, any_line_commits, shift)
     for piece in pieces:
-        yield from splitter.push(piece)
+        for chunk in splitter.push(piece):
+            yield from _thinned(chunk)
     if splitter.parts or splitter.skipping:
         if splitter.any_line_commits:
-            yield from splitter.flush(keep_rest=True)
+            for chunk in splitter.flush(keep_rest=True):
+                yield from _thinned(chunk)
             splitter.trust = max(splitter.trust, Trust.TORN)
-        yield from splitter.flush(keep_rest=False)
+        for chunk in splitter.flush(keep_rest=False):
+            yield from _thinned(chunk)
+
+
+def _thinned(chunk: TextChunk) -> Iterator[TextChunk]:
+    """A chunk in parts of about `LINES` lines; real logs have far fewer in one."""
+    count = chunk.text.count(b"\n")
+    if count <= LINES:
+        yield chunk
+        return
+    text, place = chunk.text, 0
+    step = len(text) * LINES // count
+    while place < len(text):
+        end = text.find(b"\n", min(place + step, len(text) - 1)) + 1
+        part = chunk._replace(offset=chunk.offset + place, text=text[place:end], commit=-1)
+        place = end
+        yield part if place < len(text) else part._replace(commit=chunk.commit)

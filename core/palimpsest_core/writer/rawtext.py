@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 import zstandard
@@ -10,6 +10,7 @@ import zstandard
 from palimpsest_core.base.cancel import CancelToken, check
 from palimpsest_core.model.config import Config
 from palimpsest_core.storage.frames import FrameDecoder, scan_frames
+from palimpsest_core.storage.frametext import allowed_text
 from palimpsest_core.storage.layout import ZSTD, LogFile
 from palimpsest_core.storage.logbytes import LogBytes
 
@@ -29,12 +30,14 @@ class FrameEnd(NamedTuple):
 def stored_text(log: LogBytes, size: int, window_max: int, cancel: CancelToken | None) -> Iterator[bytes | FrameEnd]:
     """The text of the first `size` stored bytes, in pieces, with a `FrameEnd` after each frame.
 
-    A torn final frame is left out; a plain log is given as it is. Reading ends after the first fault.
+    A torn final frame is left out; a plain log is given as it is. Reading ends after the first fault: damage, or more
+    text than `allowed_text`.
     """
     if log.encoding != ZSTD:
         yield from _plain(log, size, cancel)
         return
     decoder = FrameDecoder(window_max)
+    room = allowed_text(size)
     for frame in scan_frames(log.read_at, 0, size):
         check(cancel)
         if frame.fault == "torn":
@@ -46,11 +49,16 @@ def stored_text(log: LogBytes, size: int, window_max: int, cancel: CancelToken |
             return
         try:
             if decoder.is_small(frame):
-                yield decoder.whole(log.read_at(frame.offset, frame.length), frame)
+                pieces: Iterable[bytes] = (decoder.whole(log.read_at(frame.offset, frame.length), frame),)
             else:
-                for piece in decoder.pieces(log.read_at, frame, _PIECE):
-                    check(cancel)
-                    yield piece
+                pieces = decoder.pieces(log.read_at, frame, _PIECE)
+            for piece in pieces:
+                check(cancel)
+                room -= len(piece)
+                if room < 0:
+                    yield FrameEnd("expansion", frame.offset)
+                    return
+                yield piece
         except zstandard.ZstdError as error:
             yield FrameEnd("checksum" if "checksum" in str(error) else "undecodable", frame.offset)
             return

@@ -212,8 +212,8 @@ def test_damage_met_while_searching_is_set_aside_and_said(tmp_path: Path) -> Non
     provider.close()
     size = path.stat().st_size
     with path.open("r+b") as file:
-        file.seek(8192)
-        file.write(b"\xff" * (size - 8192 - 4096))
+        file.seek(size // 8192 * 4096)
+        file.write(b"\xff" * (size // 4096 // 2 * 4096 - 4096))
     provider = Fts5Provider(str(path))
     with pytest.raises(SessionQueryError) as caught:
         print([hits(provider, f"needle {number}") for number in range(200)])

@@ -122,7 +122,8 @@ class Finding:
             scan = partial(scan_logs, self.seeker, ask, desk.listing.by_id, len(wanted))
             desk.jobs.ask_parts("search", scan, self._found, self._found, self._not_found)
         else:
-            work = partial(search_index, self.seeker, ask, len(wanted))
+            skipped = sum(session.header is None for session in wanted)
+            work = partial(search_index, self.seeker, ask, len(wanted) - skipped, skipped)
             desk.jobs.ask_parts("search", work, self._found, self._found, self._not_found)
         self.facts()
 
@@ -219,7 +220,7 @@ class Finding:
     def log_opened(self) -> None:
         """A log is open, or the search changed: find its matching events."""
         log = self._desk.opening.log
-        if log is None or self._ask is None:
+        if log is None or log.header is None or self._ask is None:
             return
         if self._matches is not None and self._matches[0] is log:
             return

@@ -43,8 +43,10 @@ class Hits(NamedTuple):
     more: bool = False
 
 
-def search_index(seeker: Seeker, ask: Ask, sessions: int, cancel: CancelToken, tell: Tell[Hits]) -> Hits:
-    """Ask the index, page by page."""
+def search_index(
+    seeker: Seeker, ask: Ask, sessions: int, skipped: int, cancel: CancelToken, tell: Tell[Hits]
+) -> Hits:
+    """Ask the index, page by page. It knows nothing of the `skipped` logs, which cannot be read."""
     hits: list[SessionHit] = []
     cursor: str | None = None
     while True:
@@ -52,7 +54,7 @@ def search_index(seeker: Seeker, ask: Ask, sessions: int, cancel: CancelToken, t
         hits += page.items
         cursor = page.next_cursor
         done = cursor is None or len(hits) >= HITS_MAX
-        told = Hits(list(hits), page.provider_id, sessions, sessions, 0, done, cursor is not None)
+        told = Hits(list(hits), page.provider_id, sessions, sessions, skipped, done, cursor is not None)
         if done:
             return told
         tell(told)

@@ -401,3 +401,33 @@ def test_the_shell_is_offered_nothing_where_there_is_nothing(tmp_path: Path) -> 
     command = [sys.executable, "-c", "from palimpsest_tui.cli.main import main; main()"]
     done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, **environment}, check=False)
     assert (done.stdout.strip(), done.stderr) == ("", "")
+
+
+@pytest.mark.parametrize(
+    "command", [("show", "#-1"), ("show", "#"), ("surface", "@abc"), ("surface", "#65"), ("trace", "@65")]
+)
+def test_a_wrong_event_behind_a_right_id_is_told_apart_from_a_wrong_id(run: Run, command: tuple[str, str]) -> None:
+    ran = run(command[0], FLAKE + command[1])
+    assert ran.code == 2
+    assert "ID#SEQ" in ran.err
+    assert "no session" not in ran.err
+
+
+def test_an_existing_file_names_the_option_that_overwrites_it(run: Run, tmp_path: Path) -> None:
+    target = str(tmp_path / "one.zip")
+    assert run("export", FLAKE, "-o", target).code == 0
+    again = run("export", FLAKE, "-o", target)
+    assert again.code == 4
+    assert "--force" in again.err
+    assert run("export", FLAKE, "-o", target, "--force").code == 0
+
+
+def test_standard_output_is_no_place_for_an_export(run: Run) -> None:
+    assert run("export", FLAKE, "-o", "-").code == 2
+    assert not Path("-").exists()
+
+
+def test_a_word_that_is_no_command_leads_to_show_and_search(run: Run) -> None:
+    ran = run("0198f4aa")
+    assert ran.code == 2
+    assert "palimpsest show 0198f4aa" in ran.err

@@ -30,6 +30,7 @@ class Reference(NamedTuple):
 
 
 _EVENT = re.compile(r"(?s)(.+)#(?:v([0-9]{1,4}):)?([0-9]{1,15})")
+_REFERENCE = re.compile(r"(?s)(.+?)([#@].*)")
 _POINT = re.compile(r"(?s)(.+)@([0-9]{1,15})")
 
 
@@ -75,8 +76,27 @@ def open_engine(settings: Settings) -> Iterator[Engine]:
 
 
 def find_session(engine: Engine, text: str) -> str:
-    """The full id that `text` names or begins; no such session is "no match", several are a usage error."""
-    return engine.resolve_id(text)
+    """The full id that `text` names or begins; no such session is "no match", several are a usage error.
+
+    Where only what follows a `#` or `@` is wrong, the session is not denied: the reference is a usage error.
+    """
+    from palimpsest_core import ErrorCode, SessionQueryError
+
+    try:
+        return engine.resolve_id(text)
+    except SessionQueryError as error:
+        named = _REFERENCE.fullmatch(text)
+        if error.code is not ErrorCode.SESSION_NOT_FOUND or named is None:
+            raise
+        try:
+            session_id = engine.resolve_id(named[1])
+        except SessionQueryError:
+            raise error from None
+        raise Failure(
+            Exit.USAGE,
+            f"{cell(named[2])} names no event of {cell(session_id)} here: "
+            "write ID#SEQ for show and trace, ID@SEQ for surface, SEQ being a number",
+        ) from error
 
 
 READING_S = 2.0

@@ -55,6 +55,8 @@ def command(
     """
     if form == "zip" and (everything or redact):
         raise Failure(Exit.USAGE, "--all and --redact are for transcripts: choose a --format other than zip")
+    if output == "-":
+        raise Failure(Exit.USAGE, "an export is a file, whole or not there at all: name one with -o")
     with open_engine(settings) as engine, cancel_on_interrupt() as cancel:
         session_id = find_session(engine, as_utf8(session))
         if form != "zip":
@@ -145,6 +147,8 @@ def _target(output: str | None, name: str) -> Path:
 def _failure(error: ExportError) -> Failure:
     from palimpsest_core import ExportErrorCode
 
+    if error.code is ExportErrorCode.TARGET_EXISTS:
+        return Failure(Exit.ENVIRONMENT, f"{error.message} (--force overwrites it, -o names another.)")
     data = error.code in (ExportErrorCode.ATTACHMENT_MISSING, ExportErrorCode.LOG_CHANGED)
     return Failure(Exit.DATA if data else Exit.ENVIRONMENT, error.message)
 

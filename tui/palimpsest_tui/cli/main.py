@@ -59,7 +59,13 @@ class Commands(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         if args and args[0] not in COMMANDS and (looks_like_path(args[0]) or Path(args[0]).exists()):
             args = ["open", *args]
-        return super().resolve_command(ctx, args)
+        try:
+            return super().resolve_command(ctx, args)
+        except click.UsageError as error:
+            from palimpsest_tui.cli.columns import cell
+
+            hint = f"For a session: palimpsest show {cell(args[0])}; for words: palimpsest search."
+            raise click.UsageError(f"{error.message} {hint}", ctx) from error
 
 
 def looks_like_path(word: str) -> bool:

@@ -133,6 +133,13 @@ def test_a_call_without_a_result_is_a_failure_once_its_turn_is_over(tmp_path: Pa
     assert not log.lacks_result(2)
 
 
+def test_a_message_that_breaks_the_rules_is_a_failure(tmp_path: Path) -> None:
+    lost = {**prompt(1, "b"), "surfaceOp": {"op": "replace", "start": 90, "end": 95}, "sourceEventSeqs": [0]}
+    rows = [header(), prompt(0, "a"), lost, {**prompt(2, "c"), "sourceEventSeqs": [77]}, prompt(3, "d")]
+    log = opened(write(tmp_path, frames(rows)))
+    assert list(log.table.select(flags=Flag.ERROR)) == [1, 2]
+
+
 def test_two_calls_of_one_id_are_answered_by_what_cites_them(tmp_path: Path) -> None:
     rows = [header(), row(0), answer(1), call(2, "c1"), call(3, "c1"), result(4, "c1", 3), ended(5)]
     log = opened(write(tmp_path, frames(rows)))

@@ -228,6 +228,7 @@ class SurfaceFold:
             step = self._push_marked(kind, code, seq, op, sources)
         if sources is not UNSET and (fault := citation_fault(seq, sources)) is not None:
             self._note(fault)
+            step = step if step.problem else step._replace(problem=fault)
         return step
 
     def _push_marked(self, kind: str, code: int, seq: int, op: Any, sources: Any) -> FoldStep:

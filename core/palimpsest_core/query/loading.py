@@ -188,6 +188,8 @@ class Loader:
                 if step.replaced:
                     flags |= _REPLACES
                     self._shadow(step.replaced, columns)
+                if step.problem is not None:
+                    flags |= _ERROR
             if kind == "session/title" or (flags & _PROMPT and self.titles.first_prompt is None):
                 self.titles.push(*reader.expand(row))
             elif kind == "session/end-seed":

@@ -40,7 +40,7 @@ class Flag(IntFlag):
     """A message that a person wrote."""
     ERROR = 8
     """A failure: an erroneous tool result, a turn, command or compaction that ended in an error, a call that never got
-    a result."""
+    a result, a message that breaks the rules of the surface."""
     REPLACES = 16
     """A surface event that took the place of others (a compaction checkpoint, a pruned result)."""
     RESUME = 32

@@ -346,9 +346,12 @@ class Finding:
         self._desk.search_bar.set_text("" if at < 0 else searches[at])
 
     def focus(self) -> None:
-        """Start typing; what is there stays. The process that searches starts while the first word is typed."""
+        """Start typing: what is there is selected, so that other words replace it and cursor keys keep it for editing.
+
+        The process that searches starts while the first word is typed.
+        """
         self._desk.jobs.ask("warm", self.seeker.warm, _nothing)
-        self._desk.search_bar.input.focus()
+        self._desk.search_bar.type_anew()
 
     def add_word(self, kind: str, value: str, *, negated: bool = False) -> None:
         """Put a filter word into the bar."""

@@ -130,6 +130,11 @@ class SearchBar(Vertical):
         self.input.value = text
         self.input.cursor_position = len(text)
 
+    def type_anew(self) -> None:
+        """Give the input the focus with its old text selected: typing replaces it, a cursor key keeps it."""
+        self.input.focus()
+        self.input.select_all()
+
     def show_facts(self, pieces: Sequence[Piece]) -> None:
         """Scope, engine and count at the right of the input."""
         bar = self.query_one("#search-facts", Bar)

@@ -1,12 +1,18 @@
-"""What a newcomer tries first, by keyboard: search again, search too early, come back, get the notice out of the way."""
+"""What a newcomer tries first, by keyboard: search again, search too early, come back, close the notice."""
 
 from __future__ import annotations
 
 import asyncio
+import threading
+from collections.abc import Iterator
+from typing import Any
 
+import pytest
 from appdriving import Launch
 
+from palimpsest_core import Engine
 from palimpsest_core.writer.demo import DemoCorpus
+from palimpsest_tui.widgets.status_bar import Bar
 
 
 def run(flow: object) -> None:
@@ -24,5 +30,46 @@ def test_slash_selects_the_old_words_so_that_typing_replaces_them(demo: DemoCorp
             await driver.press("escape", "slash", "right")
             await driver.type("s")
             assert driver.desk.search_bar.text == "migrations", "a cursor key keeps the words for editing"
+
+    run(flow())
+
+
+@pytest.fixture
+def late_index(monkeypatch: pytest.MonkeyPatch) -> Iterator[threading.Event]:
+    """The index stays empty until this is set."""
+    filled = threading.Event()
+    refresh = Engine.refresh
+
+    def late(engine: Engine, *args: Any, **options: Any) -> object:
+        filled.wait()
+        return refresh(engine, *args, **options)
+
+    monkeypatch.setattr(Engine, "refresh", late)
+    yield filled
+    filled.set()
+
+
+def test_a_search_before_the_index_is_full_says_so_and_goes_on(
+    demo: DemoCorpus, launch: Launch, late_index: threading.Event
+) -> None:
+    async def flow() -> None:
+        async with launch(demo.root) as driver:
+            try:
+                await driver.until(lambda: driver.desk.listing.loaded, "the sessions are listed")
+                await driver.press("j", "enter")
+                await driver.until(lambda: driver.desk.opening.log is not None, "a session is open")
+                await driver.search("rounding")
+                total = sum(session.header is not None for session in driver.desk.listing.sessions)
+                await driver.until(lambda: "Nothing found yet" in driver.text(), "it says that this is not final")
+                assert f"0 of {total} logs" in driver.text()
+                bar = driver.screen.query_one("#search-facts", Bar)
+                await driver.until(lambda: f"over 0 of {total} logs" in bar.text, "the bar tells the true numbers")
+                await driver.until(lambda: "this session is not indexed yet" in bar.text, "the open session is named")
+                assert "There is no session" not in driver.text()
+            finally:
+                late_index.set()
+            await driver.until(lambda: driver.desk.session_list.row_count() > 0, "the hits come by themselves")
+            await driver.until(lambda: "not indexed" not in bar.text, "the open session is searched")
+            assert " of " not in bar.text.partition("over")[2]
 
     run(flow())

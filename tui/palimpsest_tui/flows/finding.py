@@ -49,6 +49,10 @@ class Finding:
         self._go_on: int = 0
         self._past_at = -1
         self._searching = False
+        self._again = False
+        self._early = False
+        self._grew = False
+        self._not_held: OpenLog | None = None
 
     @property
     def has_phrase(self) -> bool:
@@ -84,8 +88,17 @@ class Finding:
         self.facts()
 
     def index_grew(self) -> None:
-        """The index has new sessions or events: ask again, quietly."""
-        if self.has_phrase and not self.search.literal and not self._desk.jobs.running("search"):
+        """The index has new sessions or events: ask again; what is shown stays until the whole answer is there.
+
+        A scan of all logs is repeated only when it came too early, and only once the index is complete.
+        """
+        if not self.has_phrase or self._timer is not None:
+            return
+        if self.search.literal and not (self._early and self._desk.living.indexed() is None):
+            return
+        if self._desk.jobs.running("search"):
+            self._grew = True
+        else:
             self._run()
 
     def rerun(self) -> None:
@@ -115,6 +128,9 @@ class Finding:
         ask = Ask(phrase, self.search.literal, ids, self.resolved.event_filters)
         if ask != self._ask:
             self._forget_matches()
+        self._again = ask == self._ask and self.hits is not None and self.hits.done
+        self._early = desk.living.indexed() is not None
+        self._grew = False
         self._ask = ask
         self.matcher = Matcher(phrase, literal=ask.literal)
         self._searching = True
@@ -128,7 +144,9 @@ class Finding:
         self.facts()
 
     def _found(self, hits: Hits) -> None:
-        first = self.hits is None or self.hits.done
+        if self._again and not hits.done:
+            return  # what is shown already is more than a part of the same again
+        first = not self._again and (self.hits is None or self.hits.done)
         self.hits = hits
         if hits.done:
             self._searching = False
@@ -138,6 +156,8 @@ class Finding:
             self._next_session(self._go_on)
         if hits.done:
             self.log_opened()
+            if self._grew:
+                self._run()
 
     def _show_hits(self, *, keep: bool) -> None:
         if self.hits is None or not self.has_phrase:
@@ -153,9 +173,14 @@ class Finding:
         return Found(hit, self._desk.listing.by_id.get(hit.header.id), len(hit.shared_with or ()))
 
     def _nothing_found(self) -> list[str]:
-        if self._searching:
+        if self._searching and not self._again:
             return ["Searching…"]
-        lines = [f"Nothing found in {self.scopes.scope.value}."]
+        indexed = self._desk.living.indexed()
+        if indexed is None:
+            lines = [f"Nothing found in {self.scopes.scope.value}."]
+        else:
+            done, total = map(numbers.exact, indexed)
+            lines = [f"Nothing found yet: {done} of {total} logs are indexed; the search goes on as they come."]
         if self.scopes.scope is not Scope.ALL:
             lines.append("ctrl+t in the search bar searches a wider scope.")
         if self.search.chips:
@@ -208,9 +233,15 @@ class Finding:
         else:
             more = "+" if hits.more else ""
             pieces.append(Piece(f"{numbers.plural(len(hits.hits), 'session')}{more}", "bar--strong"))
-        if wide or not hits.done:
+        indexed = self._desk.living.indexed()
+        if wide or not hits.done or indexed is not None:
             state = f"{hits.scanned} of {hits.sessions}" if not hits.done else f"over {numbers.exact(hits.sessions)}"
+            if indexed is not None:
+                state = "over {} of {} logs".format(*map(numbers.exact, indexed))
             pieces.append(Piece(f"  {hits.engine} {state}", "bar--dim"))
+        if self._not_held is not None and self._not_held is self._desk.opening.log:
+            yet = " yet" if self._desk.living.indexed() is not None else ""
+            pieces.append(Piece(f"  this session is not indexed{yet}", "bar--dim"))
         if hits.skipped:
             pieces.append(Piece(f"  {hits.skipped} skipped", "bar--bad"))
         return pieces
@@ -228,12 +259,17 @@ class Finding:
         self._desk.jobs.ask("matches", work, partial(self._matched, log), self._not_matched)
 
     def _not_matched(self, error: Exception) -> None:
+        if isinstance(error, SessionQueryError) and error.code is ErrorCode.SESSION_NOT_FOUND:
+            self._not_held = self._desk.opening.log  # no fault: it is asked again when the index has more
+            self.facts()
+            return
         self._desk.say(f"Search in this session: {sentence(error)}", bad=True)
 
     def _matched(self, log: OpenLog, seqs: list[int]) -> None:
         if log is not self._desk.opening.log:
             return
         self._matches = (log, seqs)
+        self._not_held = None
         self._match_indexes = frozenset(index for seq in seqs if (index := log.index_of_seq(seq)) is not None)
         self._desk.marking.show()
         self._desk.inspecting.show()

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 _LIST_SOON_S = 0.3
 _LIST_REST_S = 2.0
 """Changes of the root are gathered: the list is read again soon after the first one, then not again for this long."""
+_SEARCH_REST_S = 1.0
+"""While the index fills, a search is repeated at most this often."""
 _MEMORY = ":memory:"
 
 
@@ -35,6 +37,9 @@ class Living:
         self._in_memory = False
         self._unread = 0
         self._listed_at = 0.0
+        self._searched_at = 0.0
+        self._building = False
+        self._left: int | None = None
         self.following = False
         self.gone = False
 
@@ -50,6 +55,7 @@ class Living:
             self._refresh_here()
             self._watch_root()
         else:
+            self._building, self._left = True, None
             self._index("starting")
             work = partial(run_indexer, self._desk.engine, self._orders)
             self._desk.jobs.ask_parts("index", work, self._reported, self._indexer_ended, self._indexer_failed)
@@ -66,28 +72,35 @@ class Living:
 
     def _refresh_here(self) -> None:
         """An index in memory can be filled by this process only."""
+        self._building, self._left = True, None
         self._index("indexing")
         refresh = self._desk.engine.refresh
         self._desk.jobs.ask("index", refresh, self._refreshed_here, self._indexer_failed)
 
     def _refreshed_here(self, refresh: object) -> None:
         del refresh
+        self._building = False
         self._index("100%")
         self._index_changed()
 
     def _reported(self, report: Report) -> None:
         if report.event == "progress":
+            self._building, self._left = True, (report.logs_total or 0) - (report.logs_done or 0)
             self._index(_progress(report))
+            self._search_more()
         elif report.event == "waiting":
+            self._building = False
             self._index("kept by another process")
             self._watch_root()
         elif report.event == "current":
+            self._building = False
             self._index("100%")
             self._index_changed()
         elif report.event == "refreshed":
             if self._unread:
                 self._desk.say(f"{numbers.plural(self._unread, 'log')} cannot be read; the list says why.", bad=True)
                 self._unread = 0
+            self._building = False
             self._index("100%")
             self._index_changed()
         elif report.event == "failed":
@@ -96,11 +109,13 @@ class Living:
             self._desk.say(printable_line(f"Index: {report.message}"), bad=report.event == "error")
 
     def _indexer_ended(self, status: int) -> None:
+        self._building = False
         self._index("stopped" if status == 0 else f"stopped ({status})")
         self._desk.say("The indexer stopped; R starts it again.", bad=True)
         self._watch_root()
 
     def _indexer_failed(self, error: Exception) -> None:
+        self._building = False
         self._index("none")
         self._watch_root()
         self._desk.say(f"Index: {sentence(error)}", bad=True)
@@ -112,6 +127,20 @@ class Living:
     def _index_changed(self) -> None:
         """The index holds more than before: titles and counts for the list, hits for the search."""
         self._list_soon()
+
+    def _search_more(self) -> None:
+        """The index holds a little more: what is searched for may be in it."""
+        if monotonic() - self._searched_at >= _SEARCH_REST_S:
+            self._searched_at = monotonic()
+            self._desk.finding.index_grew()
+
+    def indexed(self) -> tuple[int, int] | None:
+        """How many of how many readable logs the index holds while it is being filled; None once it holds all."""
+        if not self._building:
+            return None
+        known = [session for session in self._desk.listing.sessions if session.header is not None]
+        left = sum(not session.indexed for session in known) if self._left is None else min(self._left, len(known))
+        return (len(known) - left, len(known)) if left or not known else None
 
     def reindex(self) -> None:
         """Look through the root again."""

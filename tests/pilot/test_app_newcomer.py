@@ -73,3 +73,38 @@ def test_a_search_before_the_index_is_full_says_so_and_goes_on(
             assert " of " not in bar.text.partition("over")[2]
 
     run(flow())
+
+
+@pytest.mark.parametrize("size", [(120, 40), (80, 24)])
+def test_escape_in_the_hits_brings_the_sessions_back_and_slash_the_search(
+    demo: DemoCorpus, launch: Launch, size: tuple[int, int]
+) -> None:
+    async def flow() -> None:
+        async with launch(demo.root, size) as driver:
+            await driver.indexed()
+            sessions = driver.desk.session_list
+            await driver.search("migration")
+            await driver.press("escape", "j")
+            await driver.quiet()
+            hit = sessions.session_at(sessions.cursor)
+            assert hit is not None
+            await driver.until(lambda: "esc: back to the sessions" in driver.text(), "the way back is told")
+            await driver.press("escape")
+            await driver.until(lambda: not sessions.showing_hits, "the sessions are back")
+            here = sessions.session_at(sessions.cursor)
+            assert here is not None
+            assert here.path == hit.path, "the cursor stays on the session"
+            assert sessions.has_focus
+            assert driver.desk.search_bar.text == ""
+            await driver.until(lambda: "esc: back" not in driver.text(), "there is nothing to go back from")
+            await driver.press("escape")
+            assert driver.app.is_running, "escape never quits"
+            await driver.press("slash")
+            assert driver.desk.search_bar.text == "migration"
+            await driver.until(lambda: sessions.showing_hits, "the hits are back")
+            await driver.type("zzyzx")
+            await driver.until(lambda: driver.desk.finding.has_found("zzyzx"), "the answer is there")
+            await driver.press("escape")
+            await driver.until(lambda: "esc: back to the sessions." in driver.text(), "an empty list tells it too")
+
+    run(flow())

@@ -107,9 +107,10 @@ class Desk:
         self.push(HelpScreen(self.panes.focused() or "search", self.screen.keymap))
 
     def escape(self) -> None:
-        """Close the notice, else go one level out."""
-        if not self.screen.close_notice():
-            self.panes.go_out(fold=False)
+        """Close the notice, else go one level out; out of the hits lies the list of sessions."""
+        if self.screen.close_notice() or (self.panes.focused() == "sessions" and self.finding.leave_hits()):
+            return
+        self.panes.go_out(fold=False)
 
     def next_view(self) -> None:
         """The next view of the focused pane."""

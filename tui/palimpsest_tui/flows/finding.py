@@ -53,6 +53,7 @@ class Finding:
         self._early = False
         self._grew = False
         self._not_held: OpenLog | None = None
+        self._left_text = ""
 
     @property
     def has_phrase(self) -> bool:
@@ -120,6 +121,7 @@ class Finding:
             self._forget_matches()
             desk.listing.show()
             self.facts()
+            desk.telling.status()
             return
         wanted = self.scopes.sessions(self.resolved.sessions(desk.listing.sessions))
         restricted = self.resolved.test is not None or self.scopes.scope is not Scope.ALL
@@ -166,6 +168,7 @@ class Finding:
         if not found:
             self._desk.session_list.set_empty(*self._nothing_found())
         self._desk.session_list.show_hits(found, self.matcher, keep=keep)
+        self._desk.telling.status()
         more = "+" if self.hits.more else ""
         self._desk.panes.title("sessions", f"1 Hits  {numbers.plural(len(found), 'session')}{more}")
 
@@ -185,6 +188,7 @@ class Finding:
             lines.append("ctrl+t in the search bar searches a wider scope.")
         if self.search.chips:
             lines.append("The filter words narrow the search; ctrl+l clears everything.")
+        lines.append("esc: back to the sessions.")
         if not self.search.literal:
             lines.append(f"={printable_line(self.search.phrase)} scans the logs for these very characters.")
         return lines
@@ -384,10 +388,24 @@ class Finding:
     def focus(self) -> None:
         """Start typing: what is there is selected, so that other words replace it and cursor keys keep it for editing.
 
+        A search that `esc` left comes back like this too.
         The process that searches starts while the first word is typed.
         """
         self._desk.jobs.ask("warm", self.seeker.warm, _nothing)
+        if self._left_text and not self._desk.search_bar.text:
+            self._desk.search_bar.set_text(self._left_text)
+        self._left_text = ""
         self._desk.search_bar.type_anew()
+
+    def leave_hits(self) -> bool:
+        """From the hits back to the list of sessions, the cursor on the hit's session. False when none are shown."""
+        if not self.has_phrase or not self._desk.search_bar.text:
+            return False
+        self._remember()
+        self._left_text = self._desk.search_bar.text
+        self._desk.listing.come_back()
+        self._desk.search_bar.set_text("")
+        return True
 
     def add_word(self, kind: str, value: str, *, negated: bool = False) -> None:
         """Put a filter word into the bar."""

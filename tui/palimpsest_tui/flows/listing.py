@@ -68,6 +68,7 @@ class Listing:
         self._desk = desk
         self.root: Path | None = desk.engine.root
         self.sessions: list[SessionSummary] = []
+        self._come_back: str | None = None
         self.by_id: Mapping[str, SessionSummary] = {}
         self.loaded = False
         self.took_s = 0.0
@@ -165,12 +166,23 @@ class Listing:
         self._desk.session_list.show_sessions(rows)
         self._shown = len(wanted)
         self.title()
+        if self._come_back is not None:
+            row = self._desk.session_list.row_of(self._come_back)
+            self._come_back = None
+            if row is not None:
+                self._desk.session_list.go(row, centre=True, tell=False)
+                return
         if not self._desk.session_list.touched:
             opened = self._desk.opening.session
             if opened is not None and not self._desk.session_list.has_focus:
                 self._desk.session_list.go_session(opened.id)
             else:
                 self.moved()
+
+    def come_back(self) -> None:
+        """The sessions take the place of the hits again: the cursor is to stand on the session of the hit."""
+        selected = self._desk.session_list.session_at(self._desk.session_list.cursor) or self._desk.opening.session
+        self._come_back = None if selected is None else selected.path
 
     def title(self) -> None:
         """The title of the pane."""

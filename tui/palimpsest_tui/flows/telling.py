@@ -100,6 +100,8 @@ class Telling:
 
     def _hints(self) -> Line:
         pieces: Line = []
+        if self._desk.session_list.has_focus and self._desk.finding.has_phrase:
+            pieces += [Piece("esc", "bar--key"), Piece(": back to the sessions  ", "bar--dim")]
         log, index = self._desk.timeline.log_shown, self._desk.timeline.event_index
         if log is not None and index is not None and index < len(log):
             mark = log.table.surfaces[index]

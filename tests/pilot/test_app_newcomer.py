@@ -12,6 +12,8 @@ from appdriving import Launch
 
 from palimpsest_core import Engine
 from palimpsest_core.writer.demo import DemoCorpus
+from palimpsest_tui.screens.ledger import Start
+from palimpsest_tui.settings import State
 from palimpsest_tui.widgets.status_bar import Bar
 
 
@@ -106,5 +108,34 @@ def test_escape_in_the_hits_brings_the_sessions_back_and_slash_the_search(
             await driver.until(lambda: driver.desk.finding.has_found("zzyzx"), "the answer is there")
             await driver.press("escape")
             await driver.until(lambda: "esc: back to the sessions." in driver.text(), "an empty list tells it too")
+
+    run(flow())
+
+
+@pytest.mark.parametrize("keys", [["j"], ["enter"], ["slash"], ["tab"], ["2"], ["escape"]])
+def test_the_first_notice_goes_with_the_first_key_that_goes_anywhere(
+    demo: DemoCorpus, launch: Launch, keys: list[str]
+) -> None:
+    async def flow() -> None:
+        async with launch(demo.root, (80, 24), state=State(), start=Start(notice="Made-up data.")) as driver:
+            notice = driver.screen.query_one("#notice")
+            await driver.until(lambda: notice.has_class("shown"), "the notice is shown")
+            await driver.quiet()
+            assert notice.has_class("shown"), "it stays while nobody does anything"
+            await driver.press(*keys)
+            await driver.until(lambda: not notice.has_class("shown"), "the notice is closed")
+
+    run(flow())
+
+
+def test_escape_closes_the_notice_from_the_search_bar_too(demo: DemoCorpus, launch: Launch) -> None:
+    async def flow() -> None:
+        async with launch(demo.root, (80, 24)) as driver:
+            await driver.indexed()
+            await driver.press("slash")
+            driver.screen._show_notice(["Made-up data."])
+            notice = driver.screen.query_one("#notice")
+            await driver.press("escape")
+            await driver.until(lambda: not notice.has_class("shown"), "the notice is closed")
 
     run(flow())

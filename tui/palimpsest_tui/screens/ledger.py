@@ -30,6 +30,9 @@ from palimpsest_tui.widgets.session_list import SessionList
 from palimpsest_tui.widgets.status_bar import Bar, KeyLine
 from palimpsest_tui.widgets.timeline import Timeline
 
+_NOTICE_STAYS = frozenset({"nav.escape", "help", "palette", "quit"})
+"""Commands that leave the first notice where it is; `esc` closes it itself, and does nothing else then."""
+
 
 class Start:
     """What the app was started with: what to open at once, what to say, what to search for."""
@@ -172,6 +175,8 @@ class LedgerScreen(Screen[None]):
         """Run a command by its id."""
         if isinstance(self.focused, SearchInput) and command_id in ("nav.in", "nav.out"):
             raise SkipAction
+        if command_id not in _NOTICE_STAYS:
+            self.close_notice()
         COMMANDS[command_id].run(self.desk)
 
     def on_answered(self, event: Answered) -> None:
@@ -182,6 +187,8 @@ class LedgerScreen(Screen[None]):
     def on_line_list_moved(self, event: LineList.Moved) -> None:
         """The cursor of a list moved."""
         event.stop()
+        if event.line_list.has_focus and event.line_list.touched:
+            self.close_notice()  # a person looks around: they are past the first look
         if event.line_list is self.desk.timeline:
             self.desk.living.cursor_moved()
             self.desk.inspecting.moved()
@@ -195,6 +202,7 @@ class LedgerScreen(Screen[None]):
     def on_line_list_chosen(self, event: LineList.Chosen) -> None:
         """A row was gone into."""
         event.stop()
+        self.close_notice()
         if event.line_list.id is not None:
             self.desk.panes.choose(event.line_list.id)
 
@@ -214,10 +222,13 @@ class LedgerScreen(Screen[None]):
 
     def on_search_bar_changed(self, event: SearchBar.Changed) -> None:
         """Another text to search for."""
+        if self.desk.search_bar.input.has_focus:
+            self.close_notice()
         self.desk.finding.changed(event.text)
 
     def on_search_input_asked(self, event: SearchInput.Asked) -> None:
         """A key of the search bar."""
+        self.close_notice()
         self.desk.finding.asked(event.what)
 
     def on_bar_pressed(self, event: Bar.Pressed) -> None:

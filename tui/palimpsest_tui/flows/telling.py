@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from rich.cells import cell_len
 from textual.timer import Timer
 
 from palimpsest_core import SURFACE_OF, Flag, printable_line
@@ -70,9 +71,13 @@ class Telling:
     def status(self) -> None:
         """The status line: what stands under the cursor, or what was just said."""
         bar = self._desk.screen.query_one("#status-bar", Bar)
-        bar.set([self._said] if self._said is not None else self._event(), self._hints())
+        hints = self._hints()
+        event = self._event()
+        if sum(cell_len(piece.text) for piece in [*event, *hints]) + 4 > self._desk.screen.size.width:
+            event = self._event(date=False)
+        bar.set([self._said] if self._said is not None else event, hints)
 
-    def _event(self) -> Line:
+    def _event(self, *, date: bool = True) -> Line:
         log, index = self._desk.timeline.log_shown, self._desk.timeline.event_index
         if log is None:
             return []
@@ -88,7 +93,8 @@ class Telling:
         else:
             pieces.append(Piece(f"{BADGE[row.surface]} {row.surface.value}", BADGE_STYLE[row.surface]))
         pieces.append(Piece(f"  {printable_line(row.type)}", "bar--strong"))
-        pieces.append(Piece(f"  {numbers.full_time(row.time)}", "bar--dim"))
+        when = numbers.full_time(row.time)
+        pieces.append(Piece(f"  {when if date else when.rpartition(' ')[2]}", "bar--dim"))
         turn = self._desk.walking.turn_number(index)
         if turn:
             pieces.append(Piece(f"  turn {turn}", "bar--dim"))

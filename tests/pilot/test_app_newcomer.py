@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import threading
 from collections.abc import Iterator
 from typing import Any
@@ -12,6 +13,7 @@ from appdriving import Launch
 
 from palimpsest_core import Engine
 from palimpsest_core.writer.demo import DemoCorpus
+from palimpsest_tui.screens.export import ExportScreen
 from palimpsest_tui.screens.ledger import Start
 from palimpsest_tui.settings import State
 from palimpsest_tui.widgets.status_bar import Bar
@@ -137,5 +139,42 @@ def test_escape_closes_the_notice_from_the_search_bar_too(demo: DemoCorpus, laun
             notice = driver.screen.query_one("#notice")
             await driver.press("escape")
             await driver.until(lambda: not notice.has_class("shown"), "the notice is closed")
+
+    run(flow())
+
+
+def test_a_finished_export_is_closed_and_names_no_descendants_where_there_are_none(
+    demo: DemoCorpus, launch: Launch
+) -> None:
+    async def flow() -> None:
+        async with launch(demo.root) as driver:
+            await driver.indexed()
+            parents = {session.parent for session in driver.desk.listing.sessions}
+            childless = next(s for s in driver.desk.listing.sessions if s.id not in parents and s.header is not None)
+            await driver.open(childless.id)
+            await driver.press("2", "E")
+            await driver.until(lambda: isinstance(driver.app.screen, ExportScreen), "the window is there")
+            await driver.press("enter")
+            await driver.until(lambda: "Written:" in driver.text(), "the archive is written")
+            assert "esc: close" in driver.text()
+            assert "0 descendants" not in driver.text()
+            await driver.press("escape")
+            await driver.until(lambda: not isinstance(driver.app.screen, ExportScreen), "the window is closed")
+
+    run(flow())
+
+
+def test_on_a_narrow_screen_the_status_line_drops_the_date_before_it_cuts_the_time(
+    demo: DemoCorpus, launch: Launch
+) -> None:
+    async def flow() -> None:
+        async with launch(demo.root, (72, 24)) as driver:
+            await driver.indexed()
+            await driver.press("enter")
+            await driver.until(lambda: driver.desk.timeline.event_index is not None, "an event is under the cursor")
+            await driver.quiet()
+            line = driver.text().splitlines()[-2]
+            assert re.search(r"\d\d:\d\d:\d\d", line), line
+            assert "2026-" not in line
 
     run(flow())

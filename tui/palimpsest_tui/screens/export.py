@@ -34,7 +34,7 @@ class ExportScreen(ModalScreen[None]):
 
     CSS_PATH = "export.tcss"
     BINDINGS: ClassVar[list[BindingType]] = bindings(Where.EXPORT)
-    AUTO_FOCUS = "#descendants"
+    AUTO_FOCUS = "#descendants, #missing"
 
     def __init__(self, run: Run, exporting: Exporting) -> None:
         super().__init__()
@@ -51,9 +51,9 @@ class ExportScreen(ModalScreen[None]):
             yield _row("What", "raw logs and their images, ZIP")
             with Horizontal(classes="export-row"):
                 yield _label("With")
-                yield Toggle(
-                    numbers.plural(run.descendants_known, "descendant"), run.with_descendants, id="descendants"
-                )
+                if run.descendants_known:
+                    known = numbers.plural(run.descendants_known, "descendant")
+                    yield Toggle(known, run.with_descendants, id="descendants")
                 yield Toggle("go on without missing images", run.allow_missing, id="missing")
             with Horizontal(classes="export-row"):
                 yield _label("To")
@@ -92,8 +92,9 @@ class ExportScreen(ModalScreen[None]):
                 target.value = self._target()
         facts = self._facts()
         page = self.query_one("#export-facts", Page)
+        leave = "hide" if run.busy else "close"
         page.turn_to([FixedBlock(facts)])
-        self.query_one("#export-progress", Bar).set(self._progress(), [Piece("esc: hide", "bar--dim")])
+        self.query_one("#export-progress", Bar).set(self._progress(), [Piece(f"esc: {leave}", "bar--dim")])
         self.query_one("#export-keys", Bar).set(self._keys())
 
     def _facts(self) -> list[Line]:

@@ -33,13 +33,13 @@ class Settings:
 
 def as_path(text: str) -> Path:
     """A path as given, with a leading `~` expanded."""
-    return Path(text).expanduser()
+    return Path(os.path.expanduser(text))  # not Path.expanduser: it raises for a user nobody knows
 
 
 def default_root() -> Path:
     """Where the harness keeps its logs: `$DSH_HOME/sessions` (blank counts as unset), else `~/.dsh/sessions`."""
     home = os.environ.get("DSH_HOME", "").strip()
-    return (Path(home).expanduser() if home else Path.home() / ".dsh") / "sessions"
+    return (as_path(home) if home else Path.home() / ".dsh") / "sessions"
 
 
 _ROOT = click.option(

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from palimpsest_core import ExportPlan, ExportResult, Progress
+from palimpsest_core.base.paths import typed_path
 from palimpsest_tui.jobs.asking import sentence
 from palimpsest_tui.jobs.exporting import Run, Stage, open_folder, plan_export, why, write_export
 from palimpsest_tui.screens.export import ExportScreen
@@ -65,7 +66,7 @@ class Exporting:
             return
         if not run.busy:
             self._again(run)
-            run.target, run.chosen_target = Path(target).expanduser(), True
+            run.target, run.chosen_target = typed_path(target), True
             self.start(run)
         self._show(run)
 

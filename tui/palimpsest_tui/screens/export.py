@@ -13,6 +13,7 @@ from textual.screen import ModalScreen
 from textual.widgets import Input
 
 from palimpsest_core import printable_line
+from palimpsest_core.base.paths import typed_path
 from palimpsest_tui.jobs.exporting import Run, Stage
 from palimpsest_tui.keys import Where, bindings
 from palimpsest_tui.reading.lines import FixedBlock, Line, Piece, plain, wrap
@@ -91,8 +92,8 @@ class ExportScreen(ModalScreen[None]):
             with self.prevent(Input.Changed):
                 target.value = self._target()
         facts = self._facts()
-        page = self.query_one("#export-facts", Page)
         leave = "hide" if run.busy else "close"
+        page = self.query_one("#export-facts", Page)
         page.turn_to([FixedBlock(facts)])
         self.query_one("#export-progress", Bar).set(self._progress(), [Piece(f"esc: {leave}", "bar--dim")])
         self.query_one("#export-keys", Bar).set(self._keys())
@@ -170,7 +171,7 @@ class ExportScreen(ModalScreen[None]):
         """Another target."""
         text = event.value.strip()
         self._run_shown.chosen_target = bool(text) and text not in ("~/", "~")
-        self._run_shown.target = Path(text).expanduser() if self._run_shown.chosen_target else None
+        self._run_shown.target = typed_path(text) if self._run_shown.chosen_target else None
 
     def on_input_submitted(self) -> None:
         """Enter in the input starts as well."""

@@ -13,6 +13,7 @@ from textual.types import CSSPathType
 from textual.widgets import Input
 
 from palimpsest_core import LogHealth, Rescue, printable_line
+from palimpsest_core.base.paths import typed_path
 from palimpsest_core.model.health import CODE_WORDS
 from palimpsest_tui.keys import Where, bindings
 from palimpsest_tui.reading.lines import FixedBlock, Line, Piece, plain, wrap
@@ -73,7 +74,7 @@ class RescueScreen(Window[None]):
         self._busy = True
         self._told_for = self._target
         self._say("Writing…" if write else "Reading…")
-        self._flow.copy_log(self._health, Path(self._target).expanduser(), write, self)
+        self._flow.copy_log(self._health, typed_path(self._target), write, self)
 
     def on_input_changed(self) -> None:
         """Another root: what is shown no longer holds."""

@@ -87,7 +87,8 @@ class Living:
         if report.event == "progress":
             self._building, self._left = True, (report.logs_total or 0) - (report.logs_done or 0)
             self._index(_progress(report))
-            self._search_more()
+            if self._left:
+                self._search_more()
         elif report.event == "waiting":
             self._building = False
             self._index("kept by another process")

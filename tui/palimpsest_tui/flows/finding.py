@@ -21,7 +21,7 @@ from palimpsest_tui.searching.vocabulary import vocabulary
 from palimpsest_tui.searching.words import SearchText, read_words, with_word
 from palimpsest_tui.widgets import numbers
 from palimpsest_tui.widgets.cells import Matcher
-from palimpsest_tui.widgets.session_list import Found
+from palimpsest_tui.widgets.session_list import Found, title_of
 
 if TYPE_CHECKING:
     from palimpsest_tui.flows.desk import Desk
@@ -174,6 +174,15 @@ class Finding:
 
     def _with_session(self, hit: SessionHit) -> Found:
         return Found(hit, self._desk.listing.by_id.get(hit.header.id), len(hit.shared_with or ()))
+
+    def tell_carriers(self, hit: SessionHit) -> None:
+        """Name the forks whose inherited part holds a hit too; it is listed once, where it was born."""
+        names = []
+        for session_id in hit.shared_with or ():
+            session = self._desk.listing.by_id.get(session_id)
+            names.append(title_of(session) if session is not None and session.title else session_id)
+        if names:
+            self._desk.say(f"Forks carry this event too: {', '.join(names)}")
 
     def _nothing_found(self) -> list[str]:
         if self._searching and not self._again:
@@ -365,6 +374,7 @@ class Finding:
             if self.hits is not None and self.hits.hits:
                 hit = self.hits.hits[min(desk.session_list.cursor, len(self.hits.hits) - 1)]
                 desk.opening.open(hit.header.id, hit.best_match.seq)
+                self.tell_carriers(hit)
             else:
                 desk.panes.enter("sessions")
         else:

@@ -14,7 +14,7 @@ import msgspec
 from palimpsest_core import CancelToken, Engine, printable_line
 from palimpsest_core.model.session import SessionState, SessionSummary
 from palimpsest_tui.widgets import numbers
-from palimpsest_tui.widgets.session_list import summaries_by_id, title_of
+from palimpsest_tui.widgets.session_list import summaries_by_id
 from palimpsest_tui.widgets.session_rows import Grouping, ListRow, Sort, arrange
 
 if TYPE_CHECKING:
@@ -258,10 +258,7 @@ class Listing:
         hit = self._desk.session_list.hit_at(row)
         if hit is not None:
             self._desk.opening.open(hit.header.id, hit.best_match.seq, focus=focus, remember=focus)
-            if hit.shared_with:
-                carriers = [self.by_id.get(session_id) for session_id in hit.shared_with]
-                names = [title_of(one) if one is not None else name for one, name in zip(carriers, hit.shared_with)]
-                self._desk.say(f"Forks carry this event too: {', '.join(names)}")
+            self._desk.finding.tell_carriers(hit)
             return
         session = self._desk.session_list.session_at(row)
         if session is not None:

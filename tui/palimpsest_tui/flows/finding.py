@@ -21,7 +21,7 @@ from palimpsest_tui.searching.vocabulary import vocabulary
 from palimpsest_tui.searching.words import SearchText, read_words, with_word
 from palimpsest_tui.widgets import numbers
 from palimpsest_tui.widgets.cells import Matcher
-from palimpsest_tui.widgets.session_list import Found, title_of
+from palimpsest_tui.widgets.session_list import Found
 
 if TYPE_CHECKING:
     from palimpsest_tui.flows.desk import Desk
@@ -177,12 +177,9 @@ class Finding:
 
     def tell_carriers(self, hit: SessionHit) -> None:
         """Name the forks whose inherited part holds a hit too; it is listed once, where it was born."""
-        names = []
-        for session_id in hit.shared_with or ():
-            session = self._desk.listing.by_id.get(session_id)
-            names.append(title_of(session) if session is not None and session.title else session_id)
-        if names:
-            self._desk.say(f"Forks carry this event too: {', '.join(names)}")
+        if hit.shared_with:
+            # By their ids: a fork mostly has its parent's title too.
+            self._desk.say(f"Forks carry this event too: {', '.join(hit.shared_with)}")
 
     def _nothing_found(self) -> list[str]:
         if self._searching and not self._again:

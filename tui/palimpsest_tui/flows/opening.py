@@ -107,6 +107,8 @@ class Opening:
         before, self.log = self.log, log
         self._arranged_rows = 0
         self._grew_at = None
+        if self.session is None:  # asked for before the list was there
+            self.session = self._desk.listing.session_of(log.session_id, self._asked[2] if self._asked else None)
         self._desk.timeline.show(log, build_rows(log.table, self.view, None, 0), self.view, keep=False)
         self._desk.marking.show()
         self._desk.session_list.set_open(self.session.path if self.session is not None else None)

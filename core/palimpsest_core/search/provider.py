@@ -132,6 +132,13 @@ class LogIndex(SearchProvider, Protocol):
         """Counts the changes of the stored side, by whatever process."""
         ...
 
+    def interruptible(self, cancel: CancelToken | None) -> AbstractContextManager[None]:
+        """For the length of a block, setting the token ends what is being written; the batch is lost then (`ABORTED`).
+
+        Around batches, not inside one.
+        """
+        ...
+
     def known_logs(self) -> Mapping[str, KnownLog]:
         """Every log file held, by path."""
         ...

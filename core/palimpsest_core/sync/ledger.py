@@ -18,10 +18,13 @@ from palimpsest_core.sync.answers import settle_answers
 from palimpsest_core.sync.digest import Changes
 from palimpsest_core.sync.extract import Begin, End, Part, Piece, Unreadable
 
-FIRST_COMMIT_CHARS = 2_000_000
+FIRST_COMMIT_CHARS = 1_000_000
 LAST_COMMIT_CHARS = 64_000_000
 """Commits come after so much text: small at first, to show results early; then large, which merges better. The largest
 bounds the write-ahead log to about one and a half times its size."""
+
+KEPT_CHARS = FIRST_COMMIT_CHARS
+"""So much uncommitted text is still written when work is cancelled: a matter of some hundredths of a second."""
 
 _SHADOWED = Surface.SHADOWED.value
 
@@ -30,7 +33,8 @@ class Ledger:
     """One run of writing. Use it in a `with` statement: leaving it normally commits the rest, an error drops it.
 
     Being cancelled is no error of what was written: whole logs are committed then too, so that work that is interrupted
-    again and again still comes to its end.
+    again and again still comes to its end. Where that would take long (more than `KEPT_CHARS` since the last commit) it
+    is dropped, for whoever cancels does not want to wait.
     """
 
     def __init__(self, index: LogIndex, root: str, config: Config) -> None:
@@ -60,7 +64,7 @@ class Ledger:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         cancelled = isinstance(error, SessionQueryError) and error.code is ErrorCode.ABORTED
-        if error is None or (cancelled and self._take_back()):
+        if error is None or (cancelled and self._chars <= KEPT_CHARS and self._take_back()):
             self.commit()
         elif self._batch is not None:
             batch, self._batch = self._batch, None

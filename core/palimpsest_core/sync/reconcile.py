@@ -178,7 +178,11 @@ class Reconciler:
         if total_bytes >= AHEAD_BYTES:
             pieces = ahead(pieces, _PIECES_AHEAD)
         bulk = total_bytes >= BULK_BYTES
-        with Ledger(self.index, self._root, self._config) as ledger, contextlib.closing(pieces):
+        with (
+            self.index.interruptible(cancel),
+            Ledger(self.index, self._root, self._config) as ledger,
+            contextlib.closing(pieces),
+        ):
             if bulk:
                 ledger.bulk(True)
             for path in plan.gone:

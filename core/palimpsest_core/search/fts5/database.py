@@ -76,12 +76,12 @@ def immediate(db: apsw.Connection) -> Iterator[None]:
     db.execute("begin immediate")
     try:
         yield
+        db.execute("commit")
     except BaseException:
-        # An error such as a full disk may have rolled the transaction back already.
+        # An error such as a full disk, or an interruption, may have rolled the transaction back already.
         if not db.get_autocommit():
             db.execute("rollback")
         raise
-    db.execute("commit")
 
 
 def set_aside(path: str) -> str:

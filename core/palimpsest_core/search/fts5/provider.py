@@ -261,6 +261,15 @@ class Fts5Provider(HeldLogs):
         with self._lock, self._errors(), self._store.batch():
             yield
 
+    @contextlib.contextmanager
+    def interruptible(self, cancel: CancelToken | None) -> Iterator[None]:
+        """Inside, a statement that runs when the token is set ends at once, and its batch with it: `ABORTED`."""
+        try:
+            with cancel.on_set(self._db.interrupt) if cancel is not None else contextlib.nullcontext():
+                yield
+        except apsw.InterruptError as error:
+            raise aborted() from error
+
     def tidy(self) -> None:
         """Give back the disk space that a bulk build left free."""
         with self._lock, self._errors():

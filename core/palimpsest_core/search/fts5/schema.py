@@ -80,7 +80,7 @@ _FTS_SHADOWS = {"fts_data", "fts_idx", "fts_content", "fts_docsize", "fts_config
 _TABLES = {"meta", "kind", "log", "state", "doc", "body", "place", "fts"} | _FTS_SHADOWS
 
 CACHE_KIB = 32_768
-BULK_CACHE_KIB = 16_384
+BULK_CACHE_KIB = 8_192
 """SQLite's page cache: a bulk build seldom comes back to a page."""
 
 _FTS_OPTIONS = {

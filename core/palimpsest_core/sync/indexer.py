@@ -26,7 +26,7 @@ from palimpsest_core.model.jsonable import Record
 from palimpsest_core.search.fts5.database import IndexDamaged
 from palimpsest_core.search.fts5.provider import Fts5Provider
 from palimpsest_core.storage.locks import FileLock
-from palimpsest_core.sync.lifeline import read_orders, stop_on_signals, stop_with_parent
+from palimpsest_core.sync.lifeline import read_orders, return_memory, stop_on_signals, stop_with_parent
 from palimpsest_core.sync.priority import NICENESS, Priority
 from palimpsest_core.sync.reconcile import Reconciler, Refresh, SyncProgress
 from palimpsest_core.sync.watcher import Watcher
@@ -259,6 +259,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--nice", type=int, default=NICENESS)
     given = parser.parse_args(arguments)
     config = parse_config(msgspec.json.decode(given.config))
+    return_memory()
     cancel = CancelToken()
     stop_on_signals(cancel)
     stop_with_parent(cancel)

@@ -108,6 +108,7 @@ class ExportScreen(ModalScreen[None]):
                 parts.append(numbers.plural(len(plan.images), "image"))
             parts.append(f"{numbers.size(plan.total_bytes)} before compression")
             lines.append(plain(", ".join(parts)))
+            lines.append(plain("The logs go in as they are, secrets included.", "line--dim"))
             if plan.missing:
                 count = numbers.plural(len(plan.missing), "image")
                 lines += wrap(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from operator import methodcaller
 from typing import Any
 
 JS_SPACE = (
@@ -11,6 +12,7 @@ JS_SPACE = (
 )
 """Every character that counts as whitespace: U+FEFF is in, U+0085 and U+001C-001F are out."""
 
+_trimmed = methodcaller("strip", JS_SPACE)
 _RUN = re.compile(f"[{JS_SPACE}]+")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
@@ -32,7 +34,9 @@ def words(text: str) -> list[str]:
 
 def join_parts(parts: list[str]) -> str:
     """Parts trimmed, empties dropped, joined with a newline (spec: engine contract, section 4)."""
-    return "\n".join([p for p in [part.strip(JS_SPACE) for part in parts] if p])
+    if len(parts) == 1:
+        return parts[0].strip(JS_SPACE)
+    return "\n".join(filter(None, map(_trimmed, parts)))
 
 
 def well_formed(text: str) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from palimpsest_core.formats.jsjson import BadJson, is_safe_int, loads, too_deep
+from palimpsest_core.formats.jsjson import MAX_DEPTH, BadJson, is_safe_int, loads, too_deep
 
 NOTHING = msgspec.Raw(b"")
 """An envelope key that is absent."""
@@ -70,17 +70,19 @@ _decode_line = msgspec.json.Decoder(Envelope).decode
 def scan_lines(text: bytes, lines: list[bytes]) -> list[Envelope] | None:
     """The envelopes of whole lines, one each, or None when some line needs the slow path.
 
-    `lines` is the same text split. Each line must begin with a brace and end with one: then lines and objects cannot be
-    out of step.
+    `lines` is the same text split at its line feeds, the last of which ends it. Each line must begin with a brace and
+    end with one: then lines and objects cannot be out of step.
     """
     try:
         envelopes: list[Envelope] = _decode_lines(text)
     except (msgspec.MsgspecError, RecursionError):
         return None
-    odd = [line for line in lines if not (line.startswith(b"{") and line.endswith(b"}")) or too_deep(line)]
-    if odd or len(envelopes) != len(lines):
+    count = len(lines)
+    in_braces = text.startswith(b"{") and text.count(b"\n{") == count - 1 and text.count(b"}\n") == count
+    if not in_braces or len(envelopes) != count:
         return None
-    return envelopes
+    many = [line for line in lines if len(line) > MAX_DEPTH and line.count(b"{") + line.count(b"[") > MAX_DEPTH]
+    return None if any(map(too_deep, many)) else envelopes
 
 
 def scan_line(line: bytes) -> Envelope | dict[str, Any]:

@@ -105,13 +105,33 @@ class RowScanner:
                 )
                 next_seq += 1
                 last = time
-            elif kind in packed_tags and envelope.seq0 == next_seq and envelope.time0 > 0:
-                row = StoredRow(kind, seq, 0, 0, next_line, offset, length, False, provisional, "", "", envelope)
-                if self._read_packed(row, next_seq):
+            elif kind in packed_tags and envelope.seq0 == next_seq and 0 < envelope.time0 <= MAX_SAFE:
+                seq, time = next_seq, envelope.time0
+                packed = None if _more_than_packed(envelope) else parse_packed(kind, envelope.data)
+                end = last_time(packed, time) if packed is not None else None
+                if packed is None or end is None:
                     break
-                rows.append(row)
-                next_seq += row.count
-                last = self.last_time
+                count = len(packed.dt) + 1
+                rows.append(
+                    StoredRow(
+                        kind,
+                        seq,
+                        time,
+                        count,
+                        next_line,
+                        offset,
+                        length,
+                        False,
+                        provisional,
+                        "",
+                        "",
+                        envelope,
+                        None,
+                        packed,
+                    )
+                )
+                next_seq += count
+                last = end
             else:
                 break
             next_line += 1
@@ -255,13 +275,7 @@ class RowScanner:
         envelope, value = row.envelope, row.value
         if envelope is not None:
             seq0, time0 = envelope.seq0, envelope.time0
-            extra = (
-                envelope.seq != ABSENT
-                or envelope.time != ABSENT
-                or envelope.surfaceOp is not NOTHING
-                or envelope.sourceEventSeqs is not NOTHING
-                or envelope.ignorable is not NOTHING
-            )
+            extra = _more_than_packed(envelope)
             packed = parse_packed(row.type, envelope.data)
         else:
             seq0, time0 = value.get("seq0"), value.get("time0")
@@ -283,3 +297,14 @@ class RowScanner:
         if self.issue is None:
             self.last_time = end
         return ""
+
+
+def _more_than_packed(envelope: Envelope) -> bool:
+    """Whether an envelope holds keys that a packed row must not have."""
+    return (
+        envelope.seq != ABSENT
+        or envelope.time != ABSENT
+        or envelope.surfaceOp is not NOTHING
+        or envelope.sourceEventSeqs is not NOTHING
+        or envelope.ignorable is not NOTHING
+    )

@@ -131,6 +131,12 @@ def _full_message(data: _Message) -> list[str]:
     return out
 
 
+def _reference_wrapped(data: _Wrapped) -> list[str]:
+    out: list[str] = []
+    _reference_blocks(data.message.content, out)
+    return out
+
+
 def _call(data: _Call) -> list[str]:
     return [data.name, data.arguments]
 
@@ -163,7 +169,7 @@ def _decode(model: type) -> Callable[[bytes | msgspec.Raw], Any]:
 
 _REFERENCE: Final[dict[str, _Short]] = {
     "user/message": (_decode(_Message), _reference_message),
-    "assistant/message": (_decode(_Wrapped), lambda data: _reference_message(data.message)),
+    "assistant/message": (_decode(_Wrapped), _reference_wrapped),
     "tool/call": (_decode(_Call), _call),
     "tool/result": (_decode(_Result), _reference_result),
 }

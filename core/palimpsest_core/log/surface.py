@@ -94,6 +94,11 @@ def surface_types(generation: int) -> frozenset[str]:
     return frozenset(_TYPES[: 3 if generation < 3 else 4 if generation == 3 else 5])
 
 
+def append_codes(generation: int) -> dict[str, int]:
+    """What `SurfaceFold.append_run` calls the event types whose `append` needs no closer look."""
+    return {name: _CODE[name] for name in surface_types(generation) if _CODE[name] != _SYSTEM}
+
+
 class _Saved(msgspec.Struct, array_like=True):
     """The folded state as bytes hold it; seqs are stored as gaps because those compress well."""
 
@@ -278,6 +283,15 @@ class SurfaceFold:
             self._head = 0
         self._tail = slot
         self._order = None
+
+    def append_run(self, seqs: Sequence[int], codes: bytes | bytearray) -> None:
+        """Take several events that append and cite nothing, by ascending seq; `codes` as in `append_codes`."""
+        if not seqs:
+            return
+        self._append(seqs[0], codes[0])
+        self._seqs.extend(seqs[1:])
+        self._codes.extend(codes[1:])
+        self._tail = len(self._seqs) - 1
 
     def _append_system(self, seq: int) -> FoldStep:
         problem = None

@@ -105,6 +105,10 @@ class Jobs:
         """Whether a question of a topic waits for its answer."""
         return topic in self._latest
 
+    def topics(self) -> set[str]:
+        """The topics of all questions that wait for their answers."""
+        return set(self._latest)
+
     def take_back(self, topic: str) -> None:
         """Cancel the question of a topic; its answer will be dropped."""
         question = self._latest.pop(topic, None)

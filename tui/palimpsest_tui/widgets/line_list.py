@@ -206,8 +206,8 @@ class LineList(ScrollView, can_focus=True):
     def visible_rows(self) -> range:
         """The rows on the screen."""
         lines = self.row_lines
-        first = round(self.scroll_y) // lines
-        return range(first, min(self.row_count(), first + self.size.height // lines + 2))
+        top = round(self.scroll_y)
+        return range(top // lines, min(self.row_count(), (top + self.size.height - 1) // lines + 1))
 
     # Drawing -----------------------------------------------------------------------------------------------------
 

@@ -27,6 +27,8 @@ PAINT_BUDGET_S = 0.008
 """Time in one paint for reading events; the rest is fetched by a worker and drawn when it comes."""
 _SLOW_READ_S = 0.03
 _LABEL_WIDTH = 7
+_TOLD = 6
+"""Events of a folded run of boundaries that its row names."""
 
 
 class Timeline(LineList):
@@ -205,7 +207,22 @@ class Timeline(LineList):
 
     def may_cache(self, row: int) -> bool:
         """A row whose text is still being fetched is drawn again."""
-        return self.rows is None or self.rows.is_prefix(row) or self.rows.place(row).span.start in self._gists
+        if self.rows is None or self.rows.is_prefix(row):
+            return True
+        start, count = self.rows.place(row).span
+        told = 1 if count == 1 else min(count, self._told_of(start))
+        return all(event in self._gists for event in range(start, start + told))
+
+    @property
+    def all_read(self) -> bool:
+        """Whether every row on the screen has its text."""
+        return all(map(self.may_cache, self.visible_rows()))
+
+    def _told_of(self, event: int) -> int:
+        """How many events of a folded run its row tells of: pieces look alike, boundaries do not, resumes count."""
+        assert self.log_shown is not None
+        flags = self.log_shown.table.flags[event]
+        return 1 if flags & Flag.CHUNK else 0 if flags & Flag.RESUME else _TOLD
 
     def render_lines(self, crop: Region) -> list[Strip]:
         """Paint within the budget; what did not fit is asked for."""
@@ -281,7 +298,7 @@ class Timeline(LineList):
         elif self.log_shown.table.flags[start] & Flag.RESUME:
             label, text = "resume", f"{count} times"
         else:
-            parts = [self._gist(event) for event in range(start, min(start + count, start + 6))]
+            parts = [self._gist(event) for event in range(start, start + min(count, _TOLD))]
             text = " · ".join(part.text for part in parts if part is not None)
             label = parts[0].label if parts[0] is not None else ""
         head = f"{fit(label, _LABEL_WIDTH)} [{sign}] "

@@ -169,3 +169,13 @@ def _plain_float(value: float, path: str) -> int | float:
     if float(value).is_integer() and abs(value) <= SAFE_INTEGER:
         return int(value)
     return value
+
+
+def spread(value: Any) -> dict[str, Any]:
+    """`{...value}`: an object's own copy; a list and a text by their indices (a text by UTF-16 units); else nothing."""
+    if isinstance(value, dict):
+        return dict(value)
+    if isinstance(value, str):
+        units = value.encode("utf-16-le", "surrogatepass")
+        value = [units[at : at + 2].decode("utf-16-le", "surrogatepass") for at in range(0, len(units), 2)]
+    return {str(place): item for place, item in enumerate(value)} if isinstance(value, list) else {}

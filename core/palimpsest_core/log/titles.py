@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from typing import Any, Final
 
+from palimpsest_core.base.jsjson import spread
 from palimpsest_core.base.jstext import trim, words
 from palimpsest_core.log.messages import is_human_prompt
 from palimpsest_core.log.shapes import member, text_at
 from palimpsest_core.log.text import REFERENCE, semantic_text
-from palimpsest_core.model.event import Event
+from palimpsest_core.model.event import UNSET, Event
 from palimpsest_core.model.session import Title
 
 TITLE_BYTES: Final = 80
@@ -41,13 +42,27 @@ def title_of(event: Event) -> Title | None:
     )
 
 
-def title_fault(event: Event) -> str | None:
-    """Why the reference cannot read this title event, in one sentence; None when it can."""
-    if not isinstance(member(event.data, "messageSeqs"), list):
-        return f"The title at event {event.seq} does not list the messages that it names."
-    if text_at(event.data, "source", "kind") not in _SOURCE_MEMBERS:
-        return f"The title at event {event.seq} comes from a source of an unknown kind."
-    return None
+class UnreadableTitle(ValueError):
+    """A title event that the reference cannot read; its text says why in one sentence."""
+
+
+def reference_title(event: Event) -> Title:
+    """A `session/title` event as the reference tells it, which copies what is there whatever its type.
+
+    So the title itself may be no text or be missing (UNSET), message seqs that are a text come as its characters, and
+    a model that is no object as one (`jsjson.spread`). Raises `UnreadableTitle`.
+    """
+    seqs, source = member(event.data, "messageSeqs"), member(event.data, "source")
+    if not isinstance(seqs, (list, str)):
+        raise UnreadableTitle(f"The title at event {event.seq} does not list the messages that it names.")
+    known = _SOURCE_MEMBERS.get(text_at(source, "kind"))
+    if known is None:
+        raise UnreadableTitle(f"The title at event {event.seq} comes from a source of an unknown kind.")
+    copied = {"kind": source["kind"], **{key: source[key] for key in known if key in source}}
+    if "model" in copied:
+        copied["model"] = spread(copied["model"])
+    title: Any = event.data.get("title", UNSET)
+    return Title(title=title, message_seqs=list(seqs), source=copied, event_seq=event.seq, updated_at=event.time)
 
 
 def title_source(title: Title) -> str:

@@ -108,7 +108,10 @@ def _forest_json(nodes: list[LineageNode]) -> list[dict[str, Any]]:
 
 
 class Title(Record, frozen=True):
-    """The title in force: the last `session/title` event."""
+    """The title in force: the last `session/title` event.
+
+    Tolerant reading passes over titles that are no text; strict reading gives them as they are logged (UNSET: absent).
+    """
 
     title: str
     message_seqs: Any

@@ -87,7 +87,7 @@ class Corpus:
         if live is not None:
             return observe_live(live, strict=self.strict)
         seen = None
-        if self.durable is not None and isinstance(session_id, str):
+        if self.durable is not None:  # an id that is no text is nobody's, but a root that cannot be listed comes first
             seen = self.durable.observe(session_id, cancel, generation=generation)
         if seen is None:
             raise not_found(session_id)
@@ -105,7 +105,7 @@ class Corpus:
             live = self.live_session(session_id)
             if live is not None:
                 return observe_live(live, strict=self.strict)
-            seen = listing.observe(session_id) if isinstance(session_id, str) else None
+            seen = listing.observe(session_id)
             if seen is None:
                 raise not_found(session_id)
             return seen
@@ -130,7 +130,7 @@ class _Listing:
         self._catalog: Catalog | None = None
         self._refusal: SessionQueryError | None = None
 
-    def observe(self, session_id: str) -> Observed | None:
+    def observe(self, session_id: Any) -> Observed | None:
         if self._durable is None:
             return None
         with self._lock:

@@ -70,13 +70,13 @@ class DurableSource:
             if entry.header is not None
         ]
 
-    def find(self, session_id: str, cancel: CancelToken | None = None) -> CatalogEntry | None:
+    def find(self, session_id: Any, cancel: CancelToken | None = None) -> CatalogEntry | None:
         """What the root holds under an id."""
         return entry_of(self.catalog(cancel), session_id)
 
     def observe(
         self,
-        session_id: str,
+        session_id: Any,
         cancel: CancelToken | None = None,
         *,
         generation: int | None = None,
@@ -112,7 +112,7 @@ class DurableSource:
         raise SessionQueryError(ErrorCode.PERSISTENCE_FAILED, f"The log {file.path} keeps changing while it is read.")
 
 
-def entry_of(catalog: Catalog, session_id: str) -> CatalogEntry | None:
+def entry_of(catalog: Catalog, session_id: Any) -> CatalogEntry | None:
     """What a listing holds under an id."""
     return next((entry for entry in catalog.sessions if entry.id == session_id), None)
 

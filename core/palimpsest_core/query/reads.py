@@ -14,7 +14,7 @@ from palimpsest_core.log.loose import documents
 from palimpsest_core.log.surface import SurfaceFold, fold_events
 from palimpsest_core.log.text import Registry
 from palimpsest_core.log.textfault import text_fault
-from palimpsest_core.log.titles import TitleFold, title_fault
+from palimpsest_core.log.titles import UnreadableTitle, current_title, reference_title
 from palimpsest_core.model.event import Event, EventDocument, EventRecord, EventTrace, EventWindow, event_json
 from palimpsest_core.model.finding import Finding
 from palimpsest_core.model.header import Header
@@ -227,12 +227,18 @@ def event_trace(seen: Observed, seq: Any, cancel: CancelToken | None = None) -> 
 
 
 def distinct(values: Any) -> list[Any]:
-    """Values in the order in which they come first, each once; JSON values of any kind, nothing for None."""
+    """Values in the order in which they come first, each once; nothing for None, the characters of a text.
+
+    Lists and objects are each their own; 1 and 1.0 are one value, true is another. Raises TypeError for what cannot be
+    gone through, an object included.
+    """
+    if isinstance(values, dict):
+        raise TypeError("The session ids are no list.")
     seen: list[Any] = []
-    known: set[tuple[type, Any]] = set()
+    known: set[tuple[bool, Any]] = set()
     for value in values if values is not None else ():
         if isinstance(value, (str, int, float, bool, type(None))):
-            key = (type(value), value)
+            key = (isinstance(value, bool), value)
             if key in known:
                 continue
             known.add(key)
@@ -242,13 +248,19 @@ def distinct(values: Any) -> list[Any]:
 
 def title_in_force(seen: Observed, cancel: CancelToken | None = None) -> Title | None:
     """The last title of the log, if it has one; read strictly, one that the reference refuses is `CORRUPT_SESSION`."""
-    fold = TitleFold()
-    for event in watched(seen.events, cancel):
-        fold.push(event)
-    title = fold.title
-    fault = title_fault(seen.events[title.event_seq]) if title is not None and seen.strict else None
-    if fault is not None:
-        raise SessionQueryError(ErrorCode.CORRUPT_SESSION, fault)
+    title = _strict_title(seen, cancel) if seen.strict else current_title(watched(seen.events, cancel))
     if title is None or not seen.shared:
         return title
     return msgspec.structs.replace(title, message_seqs=detached(title.message_seqs), source=detached(title.source))
+
+
+def _strict_title(seen: Observed, cancel: CancelToken | None) -> Title | None:
+    """The last title event as the reference tells it, even when it is one that people are not shown."""
+    last = None
+    for event in watched(seen.events, cancel):
+        if event.type == "session/title":
+            last = event
+    try:
+        return reference_title(last) if last is not None else None
+    except UnreadableTitle as cause:
+        raise SessionQueryError(ErrorCode.CORRUPT_SESSION, str(cause)) from cause

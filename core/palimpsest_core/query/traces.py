@@ -6,6 +6,7 @@ Everything here is iterative: a chain of 50,000 sessions is walked without recur
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from palimpsest_core.base.cancel import CancelToken, check
 from palimpsest_core.base.errors import ErrorCode, SessionQueryError
@@ -106,13 +107,13 @@ def forest(
     return top
 
 
-def trace_session(records: Sequence[SessionRecord], session_id: str, cancel: CancelToken | None = None) -> SessionTrace:
+def trace_session(records: Sequence[SessionRecord], session_id: Any, cancel: CancelToken | None = None) -> SessionTrace:
     """The lineage of a session within `records`.
 
     Raises `SESSION_NOT_FOUND`, and `INVALID_LINEAGE` naming the id at which the way up comes back to itself.
     """
     by_id = {record.header.id: record for record in records}
-    target = by_id.get(session_id)
+    target = by_id.get(session_id) if isinstance(session_id, str) else None
     if target is None:
         raise SessionQueryError(ErrorCode.SESSION_NOT_FOUND, f'There is no session "{session_id}".')
     way = ascend(by_id, target, cancel)

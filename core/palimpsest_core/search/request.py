@@ -97,7 +97,7 @@ def _request(
 ) -> SearchRequest:
     if cursor is ABSENT:
         cursor = None
-    elif not isinstance(cursor, str) or not cursor:
+    elif not isinstance(cursor, str):
         raise invalid_cursor()
     query = normal_query(raw_query)
     limit = _limit(raw_limit, config)

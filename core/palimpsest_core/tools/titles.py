@@ -54,6 +54,7 @@ def read_titles(engine: QueryEngine, sight: Sight, ids: Iterable[str], cancel: C
             problems[result.session_id] = code_shown(reason) if reason is not None else ToolErrorCode.FAILED.value
             continue
         sight.require(result.value.session)
-        if result.value.title is not None:
-            titles[result.session_id] = result.value.title.title
+        title = result.value.title
+        if title is not None and isinstance(title.title, str):  # read strictly, it may be anything
+            titles[result.session_id] = title.title
     return Titles(titles, problems)

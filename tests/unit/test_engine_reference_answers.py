@@ -1,0 +1,118 @@
+"""What the reference answered to questions that no corpus asks; every value here was recorded from it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from logmaking import frame, header, row, write
+
+from palimpsest_core.batch import run_job
+
+
+def ask(root: Path, *requests: dict[str, Any], **config: Any) -> list[Any]:
+    """The value or error code of each request, from a strict engine."""
+    numbered = [{"id": str(number), **request} for number, request in enumerate(requests)]
+    results = run_job({"root": str(root), "index_path": ":memory:", "config": config, "requests": numbered})
+    return [result["value"] if "value" in result else result["error"]["code"] for result in results]
+
+
+def title_of(root: Path, data: Any) -> Any:
+    """The title that a log with one sound title and then one with this payload has."""
+    sound = row(0, "session/title", {"title": "first", "messageSeqs": [], "source": {"kind": "user"}})
+    write(root, frame(header()) + frame(sound, {**row(1, "session/title"), "data": data}))
+    (answer,) = ask(root, {"op": "readTitle", "args": {"sessionId": "sess"}})
+    return answer
+
+
+USER = {"kind": "user"}
+
+
+@pytest.mark.parametrize("title", [5, None, True, {}, [1], ""])
+def test_a_title_is_told_whatever_its_type(tmp_path: Path, title: Any) -> None:
+    told = title_of(tmp_path, {"title": title, "messageSeqs": [0], "source": USER})
+    assert told == {"title": title, "messageSeqs": [0], "source": USER, "eventSeq": 1, "updatedAt": 1001}
+
+
+def test_a_title_that_is_missing_stays_missing(tmp_path: Path) -> None:
+    told = title_of(tmp_path, {"messageSeqs": [0], "source": USER})
+    assert told == {"messageSeqs": [0], "source": USER, "eventSeq": 1, "updatedAt": 1001}
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        None,
+        5,
+        "x",
+        [],
+        {"title": "a"},
+        {"title": "a", "messageSeqs": []},
+        {"title": "a", "messageSeqs": {}, "source": USER},
+        {"title": "a", "messageSeqs": 5, "source": USER},
+        {"title": "a", "messageSeqs": [], "source": "provider"},
+        {"title": "a", "messageSeqs": "x", "source": {"kind": "odd"}},
+    ],
+)
+def test_a_last_title_that_cannot_be_told_is_a_fault_even_after_a_sound_one(tmp_path: Path, data: Any) -> None:
+    assert title_of(tmp_path, data) == "SESSION_QUERY_CORRUPT_SESSION"
+
+
+@pytest.mark.parametrize(
+    ("model", "told"),
+    [
+        ("ab", {"0": "a", "1": "b"}),
+        ("", {}),
+        ("\U0001f600", {"0": "\ud83d", "1": "\ude00"}),
+        ([1, "x"], {"0": 1, "1": "x"}),
+        ({"a": 1, "b": None}, {"a": 1, "b": None}),
+        (5, {}),
+        (None, {}),
+        (True, {}),
+    ],
+)
+def test_the_model_of_a_title_is_told_as_an_object(tmp_path: Path, model: Any, told: Any) -> None:
+    source = {"kind": "provider", "provider": "p", "model": model, "other": 1}
+    answer = title_of(tmp_path, {"title": "a", "messageSeqs": [], "source": source})
+    assert answer["source"] == {"kind": "provider", "provider": "p", "model": told}
+
+
+def test_the_message_seqs_of_a_title_may_be_a_text(tmp_path: Path) -> None:
+    answer = title_of(tmp_path, {"title": "a", "messageSeqs": "\U0001f600x", "source": USER})
+    assert answer["messageSeqs"] == ["\U0001f600", "x"]
+
+
+READS = ("listEvents", "readSession", "readSurface", "readTitle", "readTitleSnapshot", "readEvent", "traceEvent")
+NO_IDS = (None, 5, [], {}, True)
+
+
+@pytest.mark.parametrize("op", [*READS, "filterEvents", "traceSession"])
+def test_an_id_that_is_no_text_is_found_to_be_absent_only_after_the_root_was_listed(tmp_path: Path, op: str) -> None:
+    requests = [{"op": op, "args": {"sessionId": each, "filters": [], "seq": 0}} for each in NO_IDS]
+    write(tmp_path, frame(header()))
+    assert ask(tmp_path, *requests) == ["SESSION_QUERY_SESSION_NOT_FOUND"] * len(NO_IDS)
+    write(tmp_path, frame(header(session_id="other", cwd="/elsewhere")), session_id="moved")
+    assert ask(tmp_path, *requests) == ["SESSION_QUERY_PERSISTENCE_FAILED"] * len(NO_IDS)
+    assert ask(tmp_path, *requests, mounted=False) == ["SESSION_QUERY_SESSION_NOT_FOUND"] * len(NO_IDS)
+
+
+def test_title_snapshots_settle_ids_of_any_kind_each_distinct_one_once(tmp_path: Path) -> None:
+    ids = [1, True, 1.0, None, None, "1", [], []]
+    (settled,) = ask(tmp_path, {"op": "readTitleSnapshots", "args": {"sessionIds": ids}})
+    assert [each["sessionId"] for each in settled] == [1, True, None, "1", [], []]
+    assert {each["reason"]["code"] for each in settled} == {"SESSION_QUERY_SESSION_NOT_FOUND"}
+
+
+@pytest.mark.parametrize(("ids", "told"), [(None, []), ("", []), ({}, None), (5, None), (True, None)])
+def test_title_snapshots_of_what_cannot_be_gone_through_are_refused(tmp_path: Path, ids: Any, told: Any) -> None:
+    assert ask(tmp_path, {"op": "readTitleSnapshots", "args": {"sessionIds": ids}}) == [told]
+
+
+def test_an_empty_cursor_is_looked_at_after_the_corpus_like_every_other(tmp_path: Path) -> None:
+    search = {"query": "x", "cursor": ""}
+    absent, corpus = ({"sessionId": "absent", **search}, search)
+    requests = ({"op": "searchEvents", "args": absent}, {"op": "searchSessions", "args": corpus})
+    assert ask(tmp_path, *requests) == ["SESSION_QUERY_SESSION_NOT_FOUND", "SESSION_QUERY_INVALID_CURSOR"]
+    write(tmp_path, frame(header(version=7)))
+    assert ask(tmp_path, *requests) == ["SESSION_QUERY_PERSISTENCE_FAILED"] * 2

@@ -22,7 +22,8 @@ from palimpsest_core.model.config import Config
 from palimpsest_core.model.search import EventHit
 from palimpsest_core.search.fts5.provider import Fts5Provider
 from palimpsest_core.search.request import session_search
-from palimpsest_core.sync.searchclient import SearchClient, config_json
+from palimpsest_core.sync.lifeline import config_json
+from palimpsest_core.sync.searchclient import SearchClient
 
 PATIENCE = 60.0
 CONFIG = Config()

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from logmaking import frames, header, prompt, write
 
 from palimpsest_core.sync import survey
-from palimpsest_core.sync.ahead import ahead
 from palimpsest_core.sync.survey import Survey
 
 
@@ -72,27 +71,3 @@ def test_a_missing_root_is_empty_and_seen_when_it_comes(tmp_path: Path) -> None:
     assert looking.look() == []
     log(tmp_path / "later", "a")
     assert len(looking.look() or ()) == 1
-
-
-def count_up(most: int, made: list[int], *, fail: bool = False) -> Iterator[int]:
-    for number in range(most):
-        made.append(number)
-        yield number
-    if fail:
-        raise KeyError("made")
-
-
-def test_items_made_ahead_come_in_order_and_errors_after_what_preceded_them() -> None:
-    assert list(ahead(count_up(50, []), 3)) == list(range(50))
-    seen: list[int] = []
-    with pytest.raises(KeyError):
-        seen.extend(ahead(count_up(50, [], fail=True), 3))
-    assert seen == list(range(50))
-
-
-def test_a_consumer_that_stops_stops_the_producer() -> None:
-    made: list[int] = []
-    running = ahead(count_up(1_000_000, made), 2)
-    assert next(running) == 0
-    running.close()
-    assert len(made) < 100

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from contextlib import suppress
+from operator import itemgetter
 from typing import Any
 
 import msgspec
@@ -63,6 +64,9 @@ class StoredRow(msgspec.Struct, gc=False):
 _MINUS_ZERO = re.compile(rb"(?:^|[\[:,])\s*-0(?![0-9.eE])")
 """What the fast parser reads as zero (or something inside a text that looks like it)."""
 
+_FIRST, _LAST = itemgetter(0), itemgetter(-1)
+_OPENING, _CLOSING = {ord("{")}, {ord("}")}
+
 _decode_lines = msgspec.json.Decoder(Envelope).decode_lines
 _decode_line = msgspec.json.Decoder(Envelope).decode
 
@@ -70,18 +74,18 @@ _decode_line = msgspec.json.Decoder(Envelope).decode
 def scan_lines(text: bytes, lines: list[bytes]) -> list[Envelope] | None:
     """The envelopes of whole lines, one each, or None when some line needs the slow path.
 
-    `lines` is the same text split at its line feeds, the last of which ends it. Each line must begin with a brace and
-    end with one: then lines and objects cannot be out of step.
+    `lines` is the same text split. Each line must begin with a brace and end with one: then lines and objects cannot be
+    out of step.
     """
     try:
         envelopes: list[Envelope] = _decode_lines(text)
     except (msgspec.MsgspecError, RecursionError):
         return None
-    count = len(lines)
-    in_braces = text.startswith(b"{") and text.count(b"\n{") == count - 1 and text.count(b"}\n") == count
-    if not in_braces or len(envelopes) != count:
+    if len(envelopes) != len(lines) or not all(lines):
         return None
-    many = [line for line in lines if len(line) > MAX_DEPTH and line.count(b"{") + line.count(b"[") > MAX_DEPTH]
+    if set(map(_FIRST, lines)) != _OPENING or set(map(_LAST, lines)) != _CLOSING:
+        return None
+    many = [line for line in lines if len(line) > 2 * MAX_DEPTH and line.count(b"{") + line.count(b"[") > MAX_DEPTH]
     return None if any(map(too_deep, many)) else envelopes
 
 

@@ -12,7 +12,10 @@ import threading
 from collections.abc import Callable
 from typing import BinaryIO
 
+import msgspec
+
 from palimpsest_core.base.cancel import CancelToken
+from palimpsest_core.model.config import Config
 
 _M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD, _M_ARENA_MAX = -1, -3, -8
 _LOOK_SECONDS = 1.0
@@ -48,6 +51,11 @@ def return_memory() -> None:
         library = ctypes.CDLL(None)
         for option, value in ((_M_ARENA_MAX, 1), (_M_TRIM_THRESHOLD, 1 << 17), (_M_MMAP_THRESHOLD, 1 << 16)):
             library.mallopt(option, value)
+
+
+def config_json(config: Config) -> str:
+    """Settings as the worker processes take them on their command line."""
+    return msgspec.json.encode(config).decode()
 
 
 def is_pipe(stream: BinaryIO) -> bool:

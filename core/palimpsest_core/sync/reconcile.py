@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Callable, Collection, Generator, Iterable
+import sys
+from collections.abc import Callable, Collection, Generator, Iterable, Iterator
 from typing import NamedTuple
 
 import msgspec
@@ -20,19 +21,17 @@ from palimpsest_core.model.config import Config
 from palimpsest_core.search.documents import KnownLog
 from palimpsest_core.search.provider import LogIndex
 from palimpsest_core.storage.layout import LogFile, parse_log_name
-from palimpsest_core.sync.ahead import ahead
 from palimpsest_core.sync.extract import End, Piece, Unreadable, extract
 from palimpsest_core.sync.ledger import Ledger
 from palimpsest_core.sync.revision import revision_of
 from palimpsest_core.sync.survey import Survey
+from palimpsest_core.sync.together import Helper, Job, read_together
 
 BULK_BYTES = 32 << 20
 """From so many stored bytes on, postings are merged after the build instead of during it."""
 
-AHEAD_BYTES = 2 << 20
-"""From so many stored bytes on, a thread of its own reads the logs: SQLite leaves the interpreter free meanwhile."""
-
-_PIECES_AHEAD = 2
+HELPER_BYTES = 3 << 20
+"""From so many stored bytes on, a helper process reads logs too. With less it would begin when all is nearly done."""
 
 
 class SyncProgress(NamedTuple):
@@ -174,14 +173,11 @@ class Reconciler:
         failed: dict[str, str] = {}
         done, done_bytes = 0, 0
         known = {file.path: held for file, held in plan.read}
-        pieces = self._pieces(plan, cancel)
-        if total_bytes >= AHEAD_BYTES:
-            pieces = ahead(pieces, _PIECES_AHEAD)
         bulk = total_bytes >= BULK_BYTES
         with (
             self.index.interruptible(cancel),
             Ledger(self.index, self._root, self._config) as ledger,
-            contextlib.closing(pieces),
+            contextlib.closing(self._pieces(plan, total_bytes, cancel)) as pieces,
         ):
             if bulk:
                 ledger.bulk(True)
@@ -208,23 +204,38 @@ class Reconciler:
             self.index.tidy()
         return Refresh(added, changed, plan.gone, failed, logs, done_bytes)
 
-    def _pieces(self, plan: Plan, cancel: CancelToken | None) -> Generator[tuple[LogFile, Piece], None, None]:
-        """All pieces of all logs to read. What the index has to say about them is asked for before the first."""
-        states = {
-            file.path: self.index.load_state(held.number)
-            for file, held in plan.read
-            if held is not None and held.fingerprint == self._fingerprint
-        }
+    def _pieces(
+        self, plan: Plan, total_bytes: int, cancel: CancelToken | None
+    ) -> Generator[tuple[LogFile, Piece], None, None]:
+        """All pieces of all logs to read."""
 
-        def read() -> Generator[tuple[LogFile, Piece], None, None]:
-            for file, _ in plan.read:
-                state = states.pop(file.path, None) or None
-                for piece in extract(
-                    self._root, file, state, config=self._config, registry=self._registry, cancel=cancel
-                ):
-                    yield file, piece
+        def read(job: Job) -> Iterator[Piece]:
+            return extract(self._root, job.file, job.state, config=self._config, registry=self._registry, cancel=cancel)
 
-        return read()
+        jobs = [Job(file, self._state(held)) for file, held in plan.read]
+        helper = self._helper() if total_bytes >= HELPER_BYTES and len(jobs) > 1 else None
+        if helper is None:
+            for job in jobs:
+                for piece in read(job):
+                    yield job.file, piece
+            return
+        with contextlib.closing(helper):
+            yield from read_together(helper, jobs, read, cancel)
+
+    def _state(self, held: KnownLog | None) -> bytes | None:
+        """From where a log can be gone on with."""
+        if held is None or held.fingerprint != self._fingerprint:
+            return None
+        return self.index.load_state(held.number) or None
+
+    def _helper(self) -> Helper | None:
+        """A process beside this one, where there is a processor for it."""
+        if (os.cpu_count() or 1) < 2 or not sys.executable:
+            return None
+        try:
+            return Helper(self._root, self._config)
+        except OSError:
+            return None  # no more processes: it goes without
 
 
 def _bytes_to_read(file: LogFile, held: KnownLog | None) -> int:

@@ -17,6 +17,7 @@ from palimpsest_core.base.jstext import well_formed_value
 from palimpsest_core.model.config import Config
 from palimpsest_core.model.search import EventHit, EventPage, SessionPage
 from palimpsest_core.search.request import ABSENT
+from palimpsest_core.sync.lifeline import config_json
 
 _Page = TypeVar("_Page", SessionPage, EventPage)
 _CLOSE_SECONDS = 2.0
@@ -43,11 +44,6 @@ class _Waiting:
         self.on_hits = on_hits
         self.done = threading.Event()
         self.line: _Line | None = None
-
-
-def config_json(config: Config) -> str:
-    """Settings as the worker processes take them on their command line."""
-    return msgspec.json.encode(config).decode()
 
 
 class SearchClient:

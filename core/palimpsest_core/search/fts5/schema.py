@@ -86,9 +86,10 @@ BULK_CACHE_KIB = 8_192
 _FTS_OPTIONS = {
     # Not in FTS5's public option list; measured 1.7 to 2 times faster inserts than the default of 1 MB.
     "hashsize": 16 << 20,
-    # A leaf must fit into what a page has left beside its checksum; the default spills, which costs 15 % of size.
-    "pgsz": 4_040,
 }
+
+_LEAF_ROOM = 56
+"""A leaf of postings must fit into a page beside the page's checksum and its own key: spilling costs 15 % of size."""
 
 
 def known_tables(names: set[str]) -> bool:
@@ -128,7 +129,8 @@ def create_tables(db: apsw.Connection) -> None:
     for statement in _DURABLE:
         db.execute(statement)
     db.execute(_fts("main.fts", has_contentless_delete(db)))
-    for option, value in _FTS_OPTIONS.items():
+    leaf = int(db.pragma("page_size")) - _LEAF_ROOM
+    for option, value in (*_FTS_OPTIONS.items(), ("pgsz", leaf)):
         with contextlib.suppress(apsw.SQLError):
             db.execute("insert into fts(fts, rank) values(?, ?)", (option, value))
     db.execute(f"pragma application_id={APPLICATION_ID}")

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from logmaking import frame, header, row, write
+from logmaking import frame, header, prompt, row, write
 
 from palimpsest_core.batch import run_job
 
@@ -116,3 +116,115 @@ def test_an_empty_cursor_is_looked_at_after_the_corpus_like_every_other(tmp_path
     assert ask(tmp_path, *requests) == ["SESSION_QUERY_SESSION_NOT_FOUND", "SESSION_QUERY_INVALID_CURSOR"]
     write(tmp_path, frame(header(version=7)))
     assert ask(tmp_path, *requests) == ["SESSION_QUERY_PERSISTENCE_FAILED"] * 2
+
+
+def created(name: str, *events: dict[str, Any]) -> list[dict[str, Any]]:
+    """Operations that make a live session and append these events to it."""
+    head = {"cwd": "/srv/a", "version": 3, "sandboxMode": "x", "other": 1}
+    return [
+        {"op": "$liveCreate", "args": {"id": name, "header": head, "now": 5}},
+        {"op": "$liveAppend", "args": {"id": name, "events": list(events), "now": 6}},
+    ]
+
+
+def event(kind: str, data: Any, **more: Any) -> dict[str, Any]:
+    return {"type": kind, "data": data, **more}
+
+
+SOUND = event("user/message", prompt(0, "x")["data"], surfaceOp="append")
+NAMELESS = event("user/message", {**SOUND["data"], "id": 5}, surfaceOp="append")
+NO_HEADER = event("request/header", {"header": {}})
+
+
+def test_unknown_keys_of_a_live_header_and_marks_of_a_live_append_are_passed_over(tmp_path: Path) -> None:
+    read = {"op": "readSession", "args": {"sessionId": "live"}}
+    *_, told = ask(tmp_path, *created("live", event("turn/start", {"turn": 1}, ignorable=5, seq=7, other=1)), read)
+    assert told["session"] == {"version": 0, "id": "live", "createdAt": 5, "cwd": "/srv/a"}
+    assert told["events"] == [{"type": "turn/start", "seq": 0, "time": 6, "data": {"turn": 1}}]
+
+
+def test_an_append_without_data_is_refused_and_those_before_it_stay(tmp_path: Path) -> None:
+    count = {"op": "readSurface", "args": {"sessionId": "live"}}
+    _, refused, told = ask(tmp_path, *created("live", SOUND, {"type": "turn/start"}, SOUND), count)
+    assert refused is None
+    assert told["capturedThroughSeq"] == 0
+
+
+def test_a_malformed_message_of_a_live_session_fails_the_reads_that_would_show_it(tmp_path: Path) -> None:
+    def read(op: str, **more: Any) -> dict[str, Any]:
+        return {"op": op, "args": {"sessionId": "live", **more}}
+
+    refused = [
+        read("readSession"),
+        read("readSurface"),
+        read("readEvent", seq=1),
+        read("readEvent", seq=0, after=1),
+        read("readEvent", seq=2, before=2),
+    ]
+    fine = [
+        read("readEvent", seq=2),
+        read("listEvents"),
+        read("traceEvent", seq=1),
+        read("filterEvents", filters=[]),
+        read("readTitle"),
+        {"op": "searchSessions", "args": {"query": "x"}},
+    ]
+    answers = ask(tmp_path, *created("live", SOUND, NAMELESS, SOUND), *refused, *fine)[2:]
+    assert answers[: len(refused)] == ["SESSION_QUERY_CORRUPT_SESSION"] * len(refused)
+    assert not [answer for answer in answers[len(refused) :] if isinstance(answer, str)]
+
+
+def test_a_live_session_that_could_not_be_a_seed_cannot_be_read_as_a_whole(tmp_path: Path) -> None:
+    reads = [{"op": op, "args": {"sessionId": "live", "seq": 1}} for op in ("readSession", "readSurface", "readEvent")]
+    answers = ask(tmp_path, *created("live", SOUND, NO_HEADER), *reads)[2:]
+    assert answers[0] == "SESSION_QUERY_CORRUPT_SESSION"
+    assert [answer["session"]["id"] for answer in answers[1:]] == ["live", "live"]
+
+
+@pytest.mark.parametrize("kind", [5, None, [1], {}, True])
+@pytest.mark.parametrize(
+    ("others", "ignorable", "code"),
+    [
+        ({}, {}, "PERSISTENCE_FAILED"),
+        ({}, {"ignorable": True}, "CORRUPT_SESSION"),
+        ({2: {"type": "x/y", "data": {}}}, {"ignorable": True}, "PERSISTENCE_FAILED"),
+        ({0: NAMELESS}, {}, "CORRUPT_SESSION"),
+        ({2: NAMELESS}, {}, "CORRUPT_SESSION"),
+    ],
+)
+def test_a_row_whose_type_is_no_text_is_an_unknown_event_among_the_faults_of_a_log(
+    tmp_path: Path, kind: Any, others: dict[int, Any], ignorable: dict[str, Any], code: str
+) -> None:
+    rows = [SOUND, {"type": kind, "data": {}, **ignorable}, SOUND]
+    stored = [{**others.get(seq, each), "seq": seq, "time": 5} for seq, each in enumerate(rows)]
+    write(tmp_path, frame(header()) + frame(*stored))
+    assert ask(tmp_path, {"op": "readSession", "args": {"sessionId": "sess"}}) == [f"SESSION_QUERY_{code}"]
+
+
+def test_a_tool_looks_at_negative_numbers_before_it_asks_who_calls(tmp_path: Path) -> None:
+    numbers = [{"op": "tool:session_event_read", "args": {"seq": seq}} for seq in (-1, 1)]
+    search = {"op": "tool:session_event_search", "args": {"query": " ", "seq_from": -1}}
+    assert ask(tmp_path, *numbers, search) == [
+        "SESSION_QUERY_INVALID_FILTER",
+        "SESSION_QUERY_TOOL_MISSING_AGENT",
+        "SESSION_QUERY_TOOL_MISSING_AGENT",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("argument", "before_the_step"),
+    [
+        ({"query": " "}, "SESSION_QUERY_INVALID_QUERY"),
+        ({"seq_from": -1}, "SESSION_QUERY_INVALID_FILTER"),
+        ({"seq_from": 5, "seq_to": 1}, "SESSION_QUERY_INVALID_FILTER"),
+        ({"event_types": []}, "SESSION_QUERY_TOOL_NO_CURRENT_STEP"),
+        ({"surfaces": []}, "SESSION_QUERY_TOOL_NO_CURRENT_STEP"),
+        ({"time_from": "x"}, "SESSION_QUERY_TOOL_NO_CURRENT_STEP"),
+    ],
+)
+def test_a_search_of_the_callers_own_events_looks_for_the_step_after_query_and_numbers(
+    tmp_path: Path, argument: dict[str, Any], before_the_step: str
+) -> None:
+    caller = {"op": "$caller", "args": {"sessionId": "live"}}
+    search = {"op": "tool:session_event_search", "args": {"query": "x", **argument}}
+    assert ask(tmp_path, *created("live", SOUND), caller, search)[-1] == before_the_step

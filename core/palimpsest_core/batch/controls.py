@@ -56,9 +56,15 @@ def _caller(world: World, args: Args) -> None:
     world.caller = session_id
 
 
+_HEADER_KEYS = ("cwd", "parentSession", "createdAt", "seedLength", "delegationDepth", "agentPreset", "origin")
+"""What the protocol lets a header hold. Other keys are passed over; the live store itself would refuse them."""
+
+
 def _live_create(world: World, args: Args) -> None:
     seed = spelled(args["seed"]) if "seed" in args else None
-    world.live().create(args["id"], args.get("header") or {}, seed=seed, now=args.get("now"))
+    given = args.get("header")
+    header = {key: given[key] for key in _HEADER_KEYS if key in given} if isinstance(given, dict) else {}
+    world.live().create(args["id"], header, seed=seed, now=args.get("now"))
 
 
 def _live_fork(world: World, args: Args) -> None:
@@ -74,10 +80,12 @@ def _live_append(world: World, args: Args) -> None:
     for place, event in enumerate(args["events"]):
         marks = {name: spelled(event[key]) for key, name in _MARKS.items() if key in event}
         time = None if now is None else now + place * tick
+        if "data" not in event:
+            raise Refused(f"The event {place} of the call has no data.")
         world.live().append(args["id"], event.get("type"), spelled(event.get("data")), now=time, **marks)
 
 
-_MARKS = {"surfaceOp": "surface_op", "sourceEventSeqs": "source_event_seqs", "ignorable": "ignorable"}
+_MARKS = {"surfaceOp": "surface_op", "sourceEventSeqs": "source_event_seqs"}
 
 
 def _live_flush(world: World, args: Args) -> None:

@@ -137,7 +137,7 @@ def scan_findings(scanner: RowScanner, path: str) -> list[Finding]:
     if scanner.faults:
         line, seq, what = scanner.faults[0]
         more = f" (and {scanner.fault_count - 1} more)" if scanner.fault_count > 1 else ""
-        told = "no usable time" if what == "time" else "no data"
+        told = {"time": "no usable time", "type": "no type that is a text"}.get(what, "no data")
         out.append(
             Finding(
                 FindingCode.CORRUPT,

@@ -121,6 +121,8 @@ class LiveSession:
             raise WriteRefused(Refusal.BAD_EVENT, f"A listener of session {self.id!r} tried to append to it.")
         if not isinstance(type, str):
             raise WriteRefused(Refusal.BAD_EVENT, f"An event's type must be a text, not {type!r}.")
+        if ignorable is not UNSET and ignorable is not True:
+            raise WriteRefused(Refusal.BAD_EVENT, f"An event's ignorable mark must be true, not {ignorable!r}.")
         with self.lock:
             row: Row = {"type": type, "seq": len(self._events), "time": time, "data": data}
             if source_event_seqs is not UNSET:

@@ -71,6 +71,11 @@ def validate_log(header: Header, events: Iterable[Event]) -> Fault | None:
     return _corrupt(fault) or _replay_fault(events)
 
 
+def validate_messages(events: Iterable[Event]) -> Fault | None:
+    """The first message that is none: the reference copies messages out of a live session, and looks at them then."""
+    return next((fault for event in events if (fault := _corrupt(shapecheck.message_fault(event)))), None)
+
+
 def _replay_fault(events: Iterable[Event]) -> Fault | None:
     state = LogState()
     for index, event in enumerate(events):

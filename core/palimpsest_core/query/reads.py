@@ -15,6 +15,7 @@ from palimpsest_core.log.surface import SurfaceFold, fold_events
 from palimpsest_core.log.text import Registry
 from palimpsest_core.log.textfault import text_fault
 from palimpsest_core.log.titles import UnreadableTitle, current_title, reference_title
+from palimpsest_core.log.validate import Fault, validate_log, validate_messages
 from palimpsest_core.model.event import Event, EventDocument, EventRecord, EventTrace, EventWindow, event_json
 from palimpsest_core.model.finding import Finding
 from palimpsest_core.model.header import Header
@@ -94,11 +95,19 @@ def find_event(seen: Observed, seq: Any) -> Event:
     return seen.events[number]
 
 
+def _refuse(fault: Fault | None) -> None:
+    if fault is not None:
+        raise SessionQueryError(fault.code, fault.message)
+
+
 def session_log(seen: Observed, cancel: CancelToken | None = None) -> SessionLog:
     """Header and all events.
 
-    Read strictly, a log with a number that JSON does not have (1e400, -0) is `CORRUPT_SESSION` here, and only here.
+    Read strictly, a live log that could not be another one's seed is `CORRUPT_SESSION` (a stored one is checked when it
+    is read), and so is a number that JSON does not have (1e400, -0): here, and only here.
     """
+    if seen.strict and seen.shared:
+        _refuse(validate_log(seen.header, watched(seen.events, cancel)))
     events = [seen.as_json(event) for event in watched(seen.events, cancel)]
     if seen.strict:
         for event in watched(events, cancel):
@@ -171,9 +180,16 @@ def event_documents(
 
 def surface_snapshot(seen: Observed, cancel: CancelToken | None = None) -> SurfaceSnapshot:
     """The current surface in model order and the last seq it takes into account (None for an empty log)."""
-    events = [seen.as_json(seen.events[seq]) for seq in seen.fold(cancel).surface]
+    shown = [seen.events[seq] for seq in seen.fold(cancel).surface]
     last = seen.events[-1].seq if seen.events else None
-    return SurfaceSnapshot(session=seen.header, captured_through_seq=last, events=events)
+    return SurfaceSnapshot(session=seen.header, captured_through_seq=last, events=_copied(seen, shown, cancel))
+
+
+def _copied(seen: Observed, events: Sequence[Event], cancel: CancelToken | None = None) -> list[dict[str, Any]]:
+    """Events as detached JSON objects. Read strictly, a live session's malformed message is `CORRUPT_SESSION`."""
+    if seen.strict and seen.shared:
+        _refuse(validate_messages(watched(events, cancel)))
+    return [seen.as_json(event) for event in watched(events, cancel)]
 
 
 def event_window(seen: Observed, seq: Any, window: Window) -> EventWindow:
@@ -183,8 +199,8 @@ def event_window(seen: Observed, seq: Any, window: Window) -> EventWindow:
     end = min(target.seq + window.after, len(seen.events) - 1)
     return EventWindow(
         session=seen.header,
+        events=_copied(seen, seen.events[start : end + 1]),
         target=seen.as_json(target),
-        events=[seen.as_json(event) for event in seen.events[start : end + 1]],
         start_seq=start,
         end_seq=end,
     )

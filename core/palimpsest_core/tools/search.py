@@ -189,12 +189,12 @@ def search_events(
     """
     authorize(engine, sight, session_id, cancel)
     query = check_query(arguments)
-    check_lists(arguments)
     seq = seq_span(arguments, "seq_from", "seq_to")
-    time = time_span(arguments, "time_from", "time_to")
     if session_id == sight.session_id:
         end = _before_current_step(engine, session_id, cancel)
         seq = Span(seq.low, end if seq.high is None else min(seq.high, end))
+    check_lists(arguments)
+    time = time_span(arguments, "time_from", "time_to")
     titles = read_titles(engine, sight, [session_id], cancel)
     if seq.empty or time.empty or (seq.high is not None and seq.high < 0):
         return _event_answer(session_id, [], False, titles)

@@ -137,17 +137,17 @@ class Toolbox:
         """Run a tool and return its text.
 
         Raises `ToolError` with a code and a message that are safe to show, or `SessionQueryError` with `ABORTED` when
-        `cancel` was set. Checks come in this order: the caller, types of arguments, negative numbers, authorisation,
+        `cancel` was set. Checks come in this order: types of arguments, negative numbers, the caller, authorisation,
         then the rest.
         """
         with boundary(tool_name):
             tool = _BY_NAME.get(tool_name)
             if tool is None:
                 raise invalid_arguments("There is no tool of that name.")
-            if self.caller is None:
-                raise ToolError(ToolErrorCode.MISSING_AGENT, "No session or workspace was named as the caller.")
             checked = check_types(tool.arguments, arguments)
             check_not_negative(checked, "seq", "before", "after")
+            if self.caller is None:
+                raise ToolError(ToolErrorCode.MISSING_AGENT, "No session or workspace was named as the caller.")
             check(cancel)
             return self._run(tool_name, self.caller, checked, cancel)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import time
 from collections.abc import Callable
@@ -10,7 +11,10 @@ from pathlib import Path
 import pytest
 from logmaking import frames, header, prompt, write
 
+from palimpsest_core.model.config import Config, parse_config
+from palimpsest_core.search.fts5.provider import Fts5Provider
 from palimpsest_core.sync import survey
+from palimpsest_core.sync.reconcile import Reconciler, Refresh
 from palimpsest_core.sync.survey import Survey
 
 
@@ -57,6 +61,58 @@ def test_a_change_is_seen(tmp_path: Path, change: str) -> None:
     time.sleep(0.02)
     CHANGES[change](root, path)
     assert looking.look() is not None
+
+
+@pytest.mark.usefixtures("settled")
+@pytest.mark.parametrize("change", CHANGES)
+def test_a_change_is_seen_by_whoever_goes_on_from_a_saved_look(tmp_path: Path, change: str) -> None:
+    root = tmp_path / "root"
+    path = log(root, "a")
+    log(root, "b", "/srv/b")
+    first = Survey(str(root))
+    first.look()
+    saved = first.save()
+    assert saved is not None
+    assert Survey(str(root), saved).look() is None
+    time.sleep(0.02)
+    CHANGES[change](root, path)
+    assert sorted(file.path for file in Survey(str(root), saved).look() or ()) == sorted(
+        file.path for file in Survey(str(root)).look() or ()
+    )
+
+
+def test_a_saved_look_that_cannot_be_read_is_looked_past(tmp_path: Path) -> None:
+    log(tmp_path, "a")
+    assert len(Survey(str(tmp_path), b"\xc1 nothing").look() or ()) == 1
+
+
+@pytest.mark.usefixtures("settled")
+def test_a_new_process_that_finds_nothing_changed_asks_for_no_log_and_writes_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root, config = tmp_path / "root", Config()
+    path = log(root, "a")
+    with contextlib.closing(Fts5Provider(str(tmp_path / "i.sqlite"), root=str(root), config=config)) as index:
+        Reconciler(index, str(root), config).run()
+    with contextlib.closing(Fts5Provider(str(tmp_path / "i.sqlite"), root=str(root), config=config)) as index:
+        with monkeypatch.context() as patched:
+            for name in ("known_logs", "batch"):
+                patched.setattr(Fts5Provider, name, None)
+            assert Reconciler(index, str(root), config).run() == Refresh(logs=1)
+        time.sleep(0.02)
+        append(path)
+        assert Reconciler(index, str(root), config).run().changed == [path]
+
+
+@pytest.mark.usefixtures("settled")
+def test_a_saved_look_does_not_hide_logs_that_other_extractors_must_read_again(tmp_path: Path) -> None:
+    root = tmp_path / "root"
+    path = log(root, "a")
+    full, reference = parse_config({"extractors": "full"}), parse_config({"extractors": "reference"})
+    with contextlib.closing(Fts5Provider(":memory:", root=str(root), config=full)) as index:
+        Reconciler(index, str(root), full).run()
+        assert Reconciler(index, str(root), full).run() == Refresh(logs=1)
+        assert Reconciler(index, str(root), reference).run().changed == [path]
 
 
 def test_a_root_that_changed_lately_is_walked_each_time(tmp_path: Path) -> None:

@@ -195,6 +195,14 @@ class LogIndex(SearchProvider, Protocol):
         """Where reading of a log stopped, as `save_state` was given it."""
         ...
 
+    def load_look(self) -> bytes | None:
+        """What the last look over the whole root found, as `save_look` was given it."""
+        ...
+
+    def save_look(self, look: bytes) -> None:
+        """Remember what a look over the root found, for the next process. The generation stays."""
+        ...
+
     def save_state(self, number: int, state: bytes) -> None:
         """Remember where reading of a log stopped."""
         ...

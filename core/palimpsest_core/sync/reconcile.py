@@ -101,6 +101,15 @@ def files_in(folders: Iterable[str]) -> list[LogFile]:
     return found
 
 
+class _SavedLook(msgspec.Struct, array_like=True, frozen=True):
+    """A look over the root, all of which was indexed with the extractors `fingerprint` when `generation` was made."""
+
+    fingerprint: str
+    generation: int
+    logs: int
+    look: bytes
+
+
 class Reconciler:
     """Keeps one index equal to one root. Not thread-safe; the caller holds the election when others may write."""
 
@@ -110,9 +119,10 @@ class Reconciler:
         self._config = config
         self._registry: Registry = registry_for(config.extractors)
         self._fingerprint = self._registry.fingerprint()
-        self._survey = Survey(root)
-        self._settled = -1
         self._logs = 0
+        self._settled = -1
+        self._saved = self._saved_look()
+        self._survey = Survey(root, None if self._saved is None else self._saved.look)
 
     def run(
         self,
@@ -138,7 +148,31 @@ class Reconciler:
         refresh = self._carry_out(make_plan(files, known, self._fingerprint), len(files), cancel, progress)
         if not refresh.failed:
             self._settled = self.index.generation
+            self._save_look()
         return refresh
+
+    def _saved_look(self) -> _SavedLook | None:
+        """The look of an earlier process; when nothing was written since, it is known to be indexed."""
+        try:
+            saved = msgspec.msgpack.decode(self.index.load_look() or b"", type=_SavedLook)
+        except msgspec.DecodeError:
+            return None
+        if saved.fingerprint != self._fingerprint:
+            return None
+        self._settled, self._logs = saved.generation, saved.logs
+        return saved
+
+    def _save_look(self) -> None:
+        """Let the next process begin with this look; only whoever finds the root at rest has one that is of use."""
+        look = self._survey.save()
+        if look is None:
+            return
+        saved = _SavedLook(self._fingerprint, self._settled, self._logs, look)
+        if saved != self._saved:
+            self._saved = saved
+            # Where the index cannot be written the next process looks for itself.
+            with contextlib.suppress(SessionQueryError), self.index.batch():
+                self.index.save_look(msgspec.msgpack.encode(saved))
 
     def _run_folders(
         self, folders: set[str], cancel: CancelToken | None, progress: Callable[[SyncProgress], None] | None

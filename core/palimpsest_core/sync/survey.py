@@ -1,19 +1,21 @@
 """Looking over a root again and again: what the last look found is asked for by name, two stats a session.
 
 A folder's listing is taken as unchanged while the folder's own times are; that is only sound when the folder was last
-changed well before it was listed, so a root that changed lately is walked anew each time. Measured with 200 sessions:
-a walk 1.8 ms, a second look 0.6 ms, a bare walk with stats 0.55 ms.
+changed well before it was listed, so a root that changed lately is walked anew each time. A look can be saved, so that
+the next process goes on from it. Measured with 10,000 sessions: a walk 160 ms, a second look 55 ms, a bare walk with
+stats 90 ms.
 """
 
 from __future__ import annotations
 
 import os
 import time
-from typing import NamedTuple
+
+import msgspec
 
 from palimpsest_core.base.cancel import CancelToken, check
 from palimpsest_core.formats.catalog import flat_logs
-from palimpsest_core.storage.layout import LogFile, Stat, discover
+from palimpsest_core.storage.layout import LogFile, Stat, discover, parse_log_name
 
 SETTLED_SECONDS = 30.0
 """A folder whose last change is older than this when it is listed has nothing going on in it. A file server's clock may
@@ -22,87 +24,101 @@ differ from ours by less than that."""
 _Times = tuple[int, int, int, int]
 
 
-class _Seen(NamedTuple):
-    """A look: the logs, and names relative to the root of logs and folders with their times."""
+class _Seen(msgspec.Struct, array_like=True):
+    """A look: names relative to the root of logs and folders, with their stats and times."""
 
-    files: list[LogFile]
-    names: list[tuple[str, Stat]]
-    folders: list[tuple[str, _Times]]
+    logs: dict[str, tuple[int, int, int, int, int]]
+    folders: dict[str, _Times]
 
 
 class Survey:
     """The logs below one root. Not thread-safe."""
 
-    def __init__(self, root: str) -> None:
+    def __init__(self, root: str, saved: bytes | None = None) -> None:
+        """`saved`: what `save` gave to an earlier process, to go on from."""
         self._root = root.rstrip("/") or root
         self._seen: _Seen | None = None
+        if saved:
+            try:
+                self._seen = msgspec.msgpack.decode(saved, type=_Seen)
+            except msgspec.DecodeError:
+                self._seen = None  # written by another version: look anew
 
     def look(self, cancel: CancelToken | None = None) -> list[LogFile] | None:
         """All logs as they are now, or None when nothing is different from the look before.
 
         Raises `ABORTED`, and OSError when the root cannot be examined.
         """
-        if self._seen is not None and self._unchanged(self._seen, cancel):
-            return None
+        if self._seen is not None:
+            check(cancel)
+            before = dict(self._seen.logs)
+            if self._folders_stand(self._seen):
+                return None if before == self._seen.logs else self.files
         began = time.time_ns()
         found = discover(self._root, cancel)
         files = found.files + flat_logs(found.strays)
-        self._seen = None if found.missing or found.strays else self._settled(files, began)
+        self._seen = None
+        if not found.missing and not found.strays:
+            self._seen = self._settled(found.files, began)
         return files
 
     @property
     def files(self) -> list[LogFile] | None:
         """What the last look found, if the next one may say that nothing changed."""
-        return None if self._seen is None else self._seen.files
+        return None if self._seen is None else [self._file(name, stat) for name, stat in self._seen.logs.items()]
 
-    def _unchanged(self, seen: _Seen, cancel: CancelToken | None) -> bool:
-        check(cancel)
+    def save(self) -> bytes | None:
+        """The last look for a later process; None when it is of no use to one."""
+        try:
+            return None if self._seen is None else msgspec.msgpack.encode(self._seen)
+        except UnicodeEncodeError:
+            return None  # a name that is no valid text
+
+    def _file(self, name: str, stat: tuple[int, int, int, int, int]) -> LogFile:
+        project, folder, log = name.split("/")
+        named = parse_log_name(log)
+        assert named is not None
+        return LogFile(f"{self._root}/{name}", project, folder, *named, Stat(*stat))
+
+    def _folders_stand(self, seen: _Seen) -> bool:
+        """Whether every folder and log is still where it was; `seen` then holds the logs' stats of now."""
         try:
             # Names below an open folder: a shorter way for each of the stats.
             root = os.open(self._root, os.O_RDONLY)
         except OSError:
             return False
+        stat = os.stat
         try:
-            return self._same(seen, root)
+            for name, times in seen.folders.items():
+                now = stat(name, dir_fd=root)
+                if (now.st_mtime_ns, now.st_ctime_ns, now.st_ino, now.st_dev) != times:
+                    return False
+            for name in seen.logs:
+                now = stat(name, dir_fd=root)
+                seen.logs[name] = (now.st_dev, now.st_ino, now.st_size, now.st_mtime_ns, now.st_ctime_ns)
         except OSError:
             return False
         finally:
             os.close(root)
-
-    def _same(self, seen: _Seen, root: int) -> bool:
-        stat = os.stat
-        for name, times in seen.folders:
-            now = stat(name, dir_fd=root)
-            if (now.st_mtime_ns, now.st_ctime_ns, now.st_ino, now.st_dev) != times:
-                return False
-        for name, then in seen.names:
-            now = stat(name, dir_fd=root)
-            if (
-                now.st_size != then.size
-                or now.st_mtime_ns != then.mtime_ns
-                or now.st_ctime_ns != then.ctime_ns
-                or now.st_ino != then.ino
-                or now.st_dev != then.dev
-            ):
-                return False
         return True
 
     def _settled(self, files: list[LogFile], began_ns: int) -> _Seen | None:
         """What can be relied on next time; None while something is going on."""
         latest = began_ns - int(SETTLED_SECONDS * 1e9)
-        names = {self._root}
         strip = len(self._root) + 1
+        logs = {file.path[strip:]: msgspec.structs.astuple(file.stat) for file in files}
+        names = {self._root}
         try:
             for entry in os.scandir(self._root):
                 if entry.is_dir():
                     names.add(entry.path)
                     names.update(inner.path for inner in os.scandir(entry.path) if inner.is_dir())
-            folders = []
+            folders = {}
             for name in sorted(names):
                 now = os.stat(name)
                 if now.st_mtime_ns > latest or now.st_ctime_ns > latest:
                     return None
-                folders.append((name[strip:] or os.curdir, (now.st_mtime_ns, now.st_ctime_ns, now.st_ino, now.st_dev)))
+                folders[name[strip:] or os.curdir] = (now.st_mtime_ns, now.st_ctime_ns, now.st_ino, now.st_dev)
         except OSError:
             return None
-        return _Seen(files, [(file.path[strip:], file.stat) for file in files], folders)
+        return _Seen(logs, folders)

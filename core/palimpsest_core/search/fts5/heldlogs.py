@@ -80,6 +80,14 @@ class HeldLogs(ABC):
         """Where reading of a log stopped."""
         return self._read(None, lambda: self._store.load_state(number))
 
+    def load_look(self) -> bytes | None:
+        """What the last look over the whole root found."""
+        return self._read(None, self._store.load_look)
+
+    def save_look(self, look: bytes) -> None:
+        """Remember what a look over the root found."""
+        self._store.save_look(look)
+
     def save_state(self, number: int, state: bytes) -> None:
         """Remember where reading of a log stopped."""
         self._store.save_state(number, state)

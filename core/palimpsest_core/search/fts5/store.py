@@ -18,6 +18,9 @@ from palimpsest_core.search.fts5 import schema
 from palimpsest_core.search.fts5.database import immediate
 from palimpsest_core.search.fts5.tables import DocumentTables, sql_number
 
+_NO_LOG = 0
+"""Logs are numbered from 1 on."""
+
 _summary = msgspec.msgpack.Decoder(SessionSummary).decode
 _INSERT = f"({', '.join(schema.LOG_COLUMNS)}) values({','.join('?' * len(schema.LOG_COLUMNS))})"
 _UPDATE = ", ".join(f"{name}=?" for name in schema.LOG_COLUMNS[1:])
@@ -175,6 +178,14 @@ class Store:
         """Where reading of a log stopped."""
         row = self._db.execute("select value from state where n=?", (number,)).fetchone()
         return None if row is None else bytes(row[0])
+
+    def load_look(self) -> bytes | None:
+        """What the last look over the whole root found."""
+        return self.load_state(_NO_LOG)
+
+    def save_look(self, look: bytes) -> None:
+        """Remember what a look over the root found. That changes nothing about what is held."""
+        self._db.execute("insert or replace into state values(?,?)", (_NO_LOG, look))
 
     def save_state(self, number: int, state: bytes) -> None:
         """Remember where reading of a log stopped."""

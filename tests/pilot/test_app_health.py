@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
+from ailingroot import make_root
 from appdriving import Driver, Launch
 from logmaking import frame, frames, header, prompt, row, write
 
@@ -16,30 +17,6 @@ from palimpsest_tui.widgets.health_list import HealthList
 
 def run(flow: object) -> None:
     asyncio.run(flow)  # type: ignore[arg-type]
-
-
-def say(seq: int, text: str, **source: object) -> dict[str, object]:
-    """A message to the model, by whoever `source` says."""
-    made = prompt(seq, text)
-    return {**made, "data": {**made["data"], "source": source or {"kind": "user"}}}
-
-
-def make_root(root: Path) -> Path:
-    """A sound log, a gap, two writers, a newer format beside an older one, a plug-in's event, an empty file."""
-    sound = [prompt(0, "hello"), row(1, "turn/end")]
-    write(root, frames([header(0, "sound"), *sound]), session_id="sound")
-    write(root, frames([header(0, "gap"), *sound, row(5), row(6, "turn/end")]), session_id="gap")
-    first = [prompt(seq, f"first {seq}") for seq in range(5)]
-    second = [prompt(seq, f"second {seq}") for seq in range(3, 8)]
-    write(root, frames([header(0, "two"), *first, *second, row(8, "turn/end")]), session_id="two")
-    for version in (2, 9):
-        write(root, frames([header(version, "beside"), *sound]), version=version, session_id="beside")
-    plug = [prompt(0, "hi"), row(1, "acme/route"), row(2, "turn/end")]
-    write(root, frames([header(0, "plug"), *plug]), session_id="plug")
-    write(root, b"", session_id="empty")
-    left = root / "--srv-a--" / "sound" / "session.jsonl.zstd.0123456789ab.tmp"
-    left.write_bytes(b"half")
-    return root
 
 
 async def shown(driver: Driver) -> HealthScreen:

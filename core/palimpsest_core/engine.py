@@ -9,15 +9,11 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from palimpsest_core.base.cancel import CancelToken, check
 from palimpsest_core.base.errors import ErrorCode, SessionQueryError
 from palimpsest_core.base.progress import ProgressSink
-from palimpsest_core.export.plan import ExportPlan, descendant_ids, make_plan
-from palimpsest_core.export.transcript import Form, TranscriptResult, write_transcript
-from palimpsest_core.export.zip import ExportResult, write_archive
-from palimpsest_core.live.store import SessionStore
 from palimpsest_core.log.text import registry_for
 from palimpsest_core.model.config import APP_CONFIG, Config
 from palimpsest_core.model.event import EventDocument, EventRecord, EventTrace, EventWindow
@@ -40,12 +36,20 @@ from palimpsest_core.query.filters import parse_event_filters, parse_session_fil
 from palimpsest_core.query.openlog import OpenLog
 from palimpsest_core.storage.attachments import attachment_store
 from palimpsest_core.storage.layout import LogFile
-from palimpsest_core.sync import health, overview
+from palimpsest_core.sync import overview
 from palimpsest_core.sync.calls import SearchCalls
 from palimpsest_core.sync.reconcile import Refresh
 from palimpsest_core.sync.service import IndexStatus, SearchService, default_index_path
 from palimpsest_core.writer.errors import WriteRefused
-from palimpsest_core.writer.rescue import Rescue, rescue
+
+if TYPE_CHECKING:
+    from palimpsest_core.export.plan import ExportPlan
+    from palimpsest_core.export.transcript import Form, TranscriptResult
+    from palimpsest_core.export.zip import ExportResult
+    from palimpsest_core.live.store import SessionStore
+    from palimpsest_core.writer.rescue import Rescue
+
+# What only exports, rescues and the health survey need is loaded by them: the list of sessions does not wait for it.
 
 
 class Engine(SearchCalls):
@@ -169,6 +173,8 @@ class Engine(SearchCalls):
 
     def logs_of(self, session_id: str) -> list[SessionSummary]:
         """A row for each file of a session, the one that answers first. Raises `SESSION_NOT_FOUND`."""
+        from palimpsest_core.sync import health
+
         primary, root = self._file_of(session_id, None), self.root
         assert root is not None
         return self._search.look_up(lambda index: health.logs_of_session(root, session_id, primary, index, self.config))
@@ -178,17 +184,21 @@ class Engine(SearchCalls):
 
         Raises `PERSISTENCE_FAILED` when the root cannot be read, `ABORTED`.
         """
+        from palimpsest_core.sync.health import ailing_logs
+
         if self._durable is None:
             return []
         catalog = self._durable.catalog(cancel)
-        return self._search.look_up(lambda index: health.ailing_logs(catalog, index, cancel))
+        return self._search.look_up(lambda index: ailing_logs(catalog, index, cancel))
 
     def row_counts(self, path: str, cancel: CancelToken | None = None) -> RowCounts:
         """How many lines of the log at `path` are shown and how many withheld; reads it through.
 
         Raises `PERSISTENCE_FAILED`, `ABORTED`.
         """
-        return health.row_counts(file_at(path), self.config, cancel)
+        from palimpsest_core.sync.health import row_counts
+
+        return row_counts(file_at(path), self.config, cancel)
 
     def refresh(self, cancel: CancelToken | None = None, progress: ProgressSink | None = None) -> Refresh:
         """Bring the index up to date with the logs. Does nothing while another process has that task."""
@@ -201,6 +211,11 @@ class Engine(SearchCalls):
     def index_notices(self) -> list[str]:
         """What was done to the index file so far, such as setting a damaged one aside; opens nothing."""
         return self._search.notices()
+
+    @property
+    def index_path(self) -> str:
+        """Where the index is, or `:memory:`; opens nothing."""
+        return self._search.path
 
     def index_status(self) -> IndexStatus:
         """Where the index is and how it is."""
@@ -219,6 +234,8 @@ class Engine(SearchCalls):
 
         Raises `SESSION_NOT_FOUND`, `PERSISTENCE_FAILED`, `ABORTED`.
         """
+        from palimpsest_core.export.plan import descendant_ids, make_plan
+
         trace = traces.trace_tolerantly(self._corpus.records(cancel), session_id, {}, cancel)
         ids = [session_id, *(descendant_ids(trace.descendants) if descendants else [])]
         for live_id in ids:
@@ -239,6 +256,8 @@ class Engine(SearchCalls):
         progress: ProgressSink | None = None,
     ) -> ExportResult:
         """Write the archive of a plan: whole or not at all. Raises `ExportError`, `SessionQueryError`."""
+        from palimpsest_core.export.zip import write_archive
+
         return write_archive(
             plan,
             target,
@@ -268,6 +287,8 @@ class Engine(SearchCalls):
 
         A live session is flushed first. Raises `SESSION_NOT_FOUND`, `PERSISTENCE_FAILED`, `ABORTED`, `ExportError`.
         """
+        from palimpsest_core.export.transcript import write_transcript
+
         self._flush(session_id)
         file = self._file_of(session_id, generation)
         assert self.root is not None
@@ -300,6 +321,8 @@ class Engine(SearchCalls):
         `generation` and `path` choose as in `open_log`. Raises `SESSION_NOT_FOUND`, `PERSISTENCE_FAILED`, `ABORTED`,
         and `WriteRefused` when a log is there already.
         """
+        from palimpsest_core.writer.rescue import rescue
+
         file = self._file_of(session_id, generation) if path is None else file_at(path)
         return rescue(file, root, config=self.config, write=write, cancel=cancel)
 

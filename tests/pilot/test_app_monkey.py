@@ -69,10 +69,10 @@ def unpacked(name: str, target: Path) -> Path:
         archive.extractall(target / "roots", filter="data")
     merged = target / "merged"
     merged.mkdir()
-    for root in sorted((target / "roots").iterdir()):
-        for entry in sorted(root.iterdir()):
-            place = merged / f"{root.name}{entry.name}"
-            place.symlink_to(entry) if entry.is_dir() else shutil.copy(entry, place)
+    roots = sorted((target / "roots").iterdir())
+    for number, entry in enumerate(entry for root in roots for entry in sorted(root.iterdir())):
+        place = merged / f"{number:03}{entry.name[:99]}"
+        place.symlink_to(entry) if entry.is_dir() else shutil.copy(entry, place)
     return merged
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import traceback
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -23,6 +24,8 @@ from palimpsest_tui.settings import Loaded, State, load_settings, load_state, sa
 from palimpsest_tui.themes import DEFAULTS, NAMES, THEMES
 
 Grow = Callable[[CancelToken], None]
+_UP_S = 1.0
+"""After this long the first list is up on most roots; what there is then stays and is never looked through again."""
 _THREADS = 16
 """Workers that wait for a disk or the index; the usual six could all be held by searches that are being cancelled."""
 
@@ -71,13 +74,14 @@ class PalimpsestApp(App[int]):
         wanted = self._loaded.settings.theme
         self.theme = wanted if wanted in self.available_themes else NAMES[0]
         self.set_keymap(self._keys.keymap)
-        screen = LedgerScreen(self.engine, self._loaded.settings, self.state, self._start, self._keys.keymap)
+        screen = LedgerScreen(self.engine, self._loaded.settings, self.state, self._start, self._keys.keymap, self.size)
         self.push_screen(screen)
         problems = [*self._loaded.problems, *self._keys.problems]
         if wanted not in self.available_themes:
             problems.append(f"There is no theme {wanted}; there are {', '.join(NAMES)}.")
         if problems:
             self.call_after_refresh(self._tell, screen, problems)
+        self.set_timer(_UP_S, _collect_again)
         if self._grow is not None:
             self.run_worker(partial(self._grow, self._grow_token), thread=True, name="grow", exit_on_error=False)
 
@@ -103,6 +107,11 @@ class PalimpsestApp(App[int]):
         self.bell()
         self._exit_renderables.append(Text(crash_report(self._exception)))
         self._close_messages_no_wait()
+
+
+def _collect_again() -> None:
+    gc.freeze()
+    gc.enable()
 
 
 def crash_report(error: BaseException | None) -> str:

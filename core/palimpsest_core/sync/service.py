@@ -273,6 +273,11 @@ class SearchService:
         with self._one_at_a_time(None):
             self.look_up(_empty)
 
+    @property
+    def path(self) -> str:
+        """Where the index is, or `:memory:`; opens nothing."""
+        return self._index
+
     def status(self) -> IndexStatus:
         """Where the index is and how it is."""
         logs = self.look_up(lambda index: len(index.known_logs()) if index is not None else 0)

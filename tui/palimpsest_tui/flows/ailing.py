@@ -7,27 +7,17 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from palimpsest_core import LogHealth, Rescue, RowCounts, SessionState, printable_line
+from palimpsest_core import LogHealth, RowCounts, printable_line
 from palimpsest_core.model.health import Ailment
-from palimpsest_core.model.session import SessionSummary
 from palimpsest_tui.jobs.asking import sentence
 from palimpsest_tui.jobs.health import beside, count_rows, rescue_log, why_not
 from palimpsest_tui.screens.health import HealthScreen
 from palimpsest_tui.screens.rescue import RescueScreen
-from palimpsest_tui.widgets.badges import is_odd
 from palimpsest_tui.widgets.health_rows import chief
 
 if TYPE_CHECKING:
-    from palimpsest_core import CancelToken, Engine
+    from palimpsest_core import CancelToken, Engine, Rescue
     from palimpsest_tui.flows.desk import Desk
-
-
-_BAD = frozenset({SessionState.UNREADABLE, SessionState.DAMAGED, SessionState.NEWER})
-
-
-def is_ailing(session: SessionSummary) -> bool:
-    """Whether the list knows of trouble with a session's log."""
-    return session.state in _BAD or is_odd(session)
 
 
 def _health(engine: Engine, cancel: CancelToken) -> list[LogHealth]:
@@ -45,9 +35,9 @@ class Ailing:
         self._new_root: Path | None = None
         self.count = 0
 
-    def sessions_changed(self) -> None:
-        """The list was read again: the mark in the status bar follows it."""
-        self.count = sum(map(is_ailing, self._desk.listing.sessions))
+    def sessions_changed(self, ailing: int) -> None:
+        """The list was read again: the mark in the status bar tells of how many logs ail."""
+        self.count = ailing
         self._desk.telling.status()
         if self._window is not None and not self._desk.jobs.running("health"):
             self.look()

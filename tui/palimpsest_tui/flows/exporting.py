@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from palimpsest_core import ExportPlan, ExportResult, Progress
+from palimpsest_core import Progress
 from palimpsest_core.base.paths import typed_path
 from palimpsest_tui.jobs.asking import sentence
 from palimpsest_tui.jobs.exporting import Run, Stage, open_folder, plan_export, why, write_export
@@ -16,6 +16,7 @@ from palimpsest_tui.widgets import numbers
 from palimpsest_tui.widgets.session_list import title_of
 
 if TYPE_CHECKING:
+    from palimpsest_core import ExportPlan, ExportResult
     from palimpsest_core.model.session import SessionSummary
     from palimpsest_tui.flows.desk import Desk
 

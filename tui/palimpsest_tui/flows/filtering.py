@@ -37,7 +37,7 @@ class Filtering:
             chip = self._desk.finding.search.chips[int(kind.removeprefix("remove:"))]
             self._desk.search_bar.set_text(without_chip(self._desk.search_bar.text, chip))
             return
-        values = self._desk.search_bar.input.values.get(kind, [])
+        values = self._desk.search_bar.input.values().get(kind, [])
         choices = [Choice(printable_line(value), "", value) for value in values]
         choices += [Choice(f"not {printable_line(value)}", "exclude", f"-{value}") for value in values[:20]]
         choices.append(Choice("another value…", "type it in the search bar", _OWN))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from functools import partial
+from functools import cache, partial
 from typing import TYPE_CHECKING
 
 from textual.timer import Timer
@@ -80,7 +80,7 @@ class Finding:
 
     def sessions_changed(self) -> None:
         """The sessions were listed again: filter words may match others now, and completion knows new values."""
-        self._desk.search_bar.input.values = vocabulary(self._desk.listing.sessions)
+        self._desk.search_bar.input.values = cache(partial(vocabulary, self._desk.listing.sessions))
         if self.search.chips:
             self.resolved = resolve(self.search, self._desk.listing.sessions, numbers.now_ms())
             self._desk.search_bar.show_chips(self.search, self.resolved.problems)

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from time import monotonic
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
 from palimpsest_core import CancelToken, Engine, printable_line
 from palimpsest_core.model.session import SessionState, SessionSummary
 from palimpsest_tui.widgets import numbers
+from palimpsest_tui.widgets.badges import is_ailing
 from palimpsest_tui.widgets.session_list import summaries_by_id
 from palimpsest_tui.widgets.session_rows import Grouping, ListRow, Sort, arrange
 
@@ -21,21 +22,43 @@ if TYPE_CHECKING:
     from palimpsest_tui.flows.desk import Desk
 
 _PREVIEW_S = 0.12
+_FIRST_REST_S = 0.3
+"""The first list is painted before anything else is looked for."""
 
 
 def _next_of(value: str, values: Sequence[str]) -> str:
     return values[(values.index(value) + 1) % len(values)] if value in values else values[0]
 
 
-def list_sessions(
-    engine: Engine, first: bool, cancel: CancelToken, tell: Callable[[list[SessionSummary]], None]
-) -> list[SessionSummary]:
-    """Everything in the root, readable or not; at first what the index knows is told before the walk."""
-    if first:
-        known = engine.sessions(cancel, fresh=False)
-        if known:
-            tell(known)
-    return engine.sessions(cancel)
+class Listed(NamedTuple):
+    """A list of sessions with what is counted over all of them, made in the worker that read it."""
+
+    sessions: list[SessionSummary]
+    by_id: Mapping[str, SessionSummary]
+    twice: frozenset[str]
+    kin: list[tuple[object, ...]]
+    ailing: int
+    whole: bool
+    """Whether the root itself was looked through, and not only the index."""
+
+
+def list_sessions(engine: Engine, before: Sequence[SessionSummary] | None, cancel: CancelToken) -> Listed:
+    """Everything in the root, readable or not. The first time (`before` is None) what the index knows is enough."""
+    if before is None and (known := engine.sessions(cancel, fresh=False)):
+        return _listed(known, whole=False)
+    sessions = engine.sessions(cancel)
+    return _listed(sessions if before is None else with_known(sessions, before), whole=True)
+
+
+def _listed(sessions: list[SessionSummary], *, whole: bool) -> Listed:
+    return Listed(
+        sessions,
+        summaries_by_id(sessions),
+        _told_twice(sessions),
+        list(map(_kin, sessions)),
+        sum(map(is_ailing, sessions)),
+        whole,
+    )
 
 
 def with_known(now: list[SessionSummary], before: Sequence[SessionSummary]) -> list[SessionSummary]:
@@ -79,6 +102,7 @@ class Listing:
         self._again = False
         self._shown = 0
         self._twice: frozenset[str] = frozenset()
+        self._kin: list[tuple[object, ...]] = []
 
     # Loading -----------------------------------------------------------------------------------------------------
 
@@ -94,34 +118,38 @@ class Listing:
         if not self.loaded:
             self._desk.session_list.set_empty("Looking for sessions…", str(self.root))
         self._asked_at = monotonic()
-        work = partial(list_sessions, self._desk.engine, not self.loaded)
-        self._desk.jobs.ask_parts("sessions", work, self._took, self._took, self._not_listed)
+        work = partial(list_sessions, self._desk.engine, self.sessions if self.loaded else None)
+        self._desk.jobs.ask("sessions", work, self._took, self._not_listed)
 
-    def _took(self, sessions: list[SessionSummary]) -> None:
+    def _took(self, listed: Listed) -> None:
         first = not self.loaded
-        before = self.sessions
         self.took_s = monotonic() - self._asked_at
-        sessions = sessions if first else with_known(sessions, before)
         self.loaded = True
-        if first or sessions != before:
-            self.sessions = sessions
-            self._changed(before)
+        if first or listed.sessions != self.sessions:
+            self._changed(listed)
         if first:
             self._desk.screen.sessions_known()
+            # What the index knew is shown first; then the root is looked through, and the index follows it.
+            self._again = self._again or not listed.whole
+            self._desk.screen.set_timer(_FIRST_REST_S, self._go_on)
+        else:
+            self._go_on()
+
+    def _go_on(self) -> None:
         if self._again and not self._desk.jobs.running("sessions"):
             self._again = False
             self.load()
 
-    def _changed(self, before: Sequence[SessionSummary]) -> None:
+    def _changed(self, listed: Listed) -> None:
         """Tell those whom it concerns. A log that only grew changes no family and no value of a filter word."""
-        self.by_id = summaries_by_id(self.sessions)
-        self._twice = _told_twice(self.sessions)
+        moved = listed.kin != self._kin
+        self.sessions, self.by_id, self._twice, self._kin = listed.sessions, listed.by_id, listed.twice, listed.kin
         self.show()
         self._desk.finding.sessions_changed()
         self._desk.opening.sessions_changed()
         self._desk.generations.sessions_changed()
-        self._desk.ailing.sessions_changed()
-        if list(map(_kin, self.sessions)) != list(map(_kin, before)):
+        self._desk.ailing.sessions_changed(listed.ailing)
+        if moved:
             self._desk.kinship.sessions_changed()
         self._desk.telling.where()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from functools import partial
 from time import monotonic
 from typing import TYPE_CHECKING
@@ -154,12 +155,11 @@ class Living:
         """Where the index is and how big, for the first-run notice."""
         if self._desk.engine.root is None:
             return []
-        status = self._desk.engine.index_status()
         if self._in_memory:
             return ["The index is kept in memory."]
-        return [
-            printable_line(f"The index, {numbers.size(status.bytes)} now, lies at {status.path}; it can be deleted.")
-        ]
+        path = self._desk.engine.index_path
+        size = os.path.getsize(path) if os.path.exists(path) else 0
+        return [printable_line(f"The index, {numbers.size(size)} now, lies at {path}; it can be deleted.")]
 
     # The root ----------------------------------------------------------------------------------------------------
 

@@ -9,9 +9,13 @@ import sys
 import time as clock
 from enum import StrEnum
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from palimpsest_core import CancelToken, Engine, ExportError, ExportErrorCode, ExportPlan, ExportResult, Progress
+from palimpsest_core import CancelToken, Engine, ExportError, ExportErrorCode, Progress
 from palimpsest_tui.jobs.asking import Tell
+
+if TYPE_CHECKING:
+    from palimpsest_core import ExportPlan, ExportResult
 
 _TELL_S = 0.1
 

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from palimpsest_core import CancelToken, Engine, LogHealth, Rescue, RowCounts, SessionQueryError, WriteRefused
+from palimpsest_core import CancelToken, Engine, LogHealth, RowCounts, SessionQueryError, WriteRefused
 from palimpsest_core.base.errors import ErrorCode
 from palimpsest_tui.jobs.asking import Tell, sentence
+
+if TYPE_CHECKING:
+    from palimpsest_core import Rescue
 
 
 def count_rows(

@@ -51,7 +51,7 @@ class Orders:
 def run_indexer(engine: Engine, orders: Orders, cancel: CancelToken, tell: Tell[Report]) -> int:
     """Run the indexer until the token is set; every line it writes is told. Its exit status."""
     command = [sys.executable, "-m", "palimpsest_core.sync.indexer", "--follow"]
-    command += ["--root", str(engine.root), "--index", engine.index_status().path]
+    command += ["--root", str(engine.root), "--index", engine.index_path]
     command += ["--config", msgspec.json.encode(engine.config).decode()]
     if engine.index is None:
         command.append("--own-path")

@@ -26,7 +26,7 @@ class Seeker:
         if engine.root is not None and str(engine.index) != _MEMORY:
             self._client = SearchClient(
                 root=str(engine.root),
-                index=engine.index_status().path,
+                index=engine.index_path,
                 config=engine.config,
                 own_path=engine.index is None,
             )

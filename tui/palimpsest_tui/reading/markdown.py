@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
-from markdown_it import MarkdownIt
-from markdown_it.token import Token
 from rich.cells import cell_len
 
 from palimpsest_core import printable, printable_line
 from palimpsest_tui.reading.code import code_lines, lexer_named
 from palimpsest_tui.reading.lines import Line, Piece, plain, wrap
+
+if TYPE_CHECKING:
+    from markdown_it import MarkdownIt
+    from markdown_it.token import Token
 
 MARKDOWN_MAX_CHARS = 40_000
 """Longer text is shown plain: 40 kB take about 40 ms, and a person reads it as text anyway."""
@@ -19,6 +22,8 @@ MARKDOWN_MAX_CHARS = 40_000
 
 @lru_cache(maxsize=1)
 def _parser() -> MarkdownIt:
+    from markdown_it import MarkdownIt  # the first text to be read waits for it, not the first list
+
     return MarkdownIt("commonmark", {"html": False, "linkify": False}).enable(["table", "strikethrough"])
 
 

@@ -46,6 +46,11 @@ class Start:
         self.notice = notice
 
 
+def _breakpoint(extent: int, points: list[tuple[int, str]]) -> str:
+    """The class of the widest breakpoint that is reached; none for an extent that is not known."""
+    return next((name for least, name in reversed(points) if extent and extent >= least), "")
+
+
 class LedgerScreen(Screen[None]):
     """Sessions, timeline, inspector, lineage, and the search bar above them."""
 
@@ -55,8 +60,17 @@ class LedgerScreen(Screen[None]):
     VERTICAL_BREAKPOINTS = [(0, "-tiny"), (22, "-short"), (30, "-tall")]  # noqa: RUF012
     AUTO_FOCUS = "SessionList"
 
-    def __init__(self, engine: Engine, settings: Settings, state: State, start: Start, keymap: dict[str, str]) -> None:
-        super().__init__()
+    def __init__(
+        self,
+        engine: Engine,
+        settings: Settings,
+        state: State,
+        start: Start,
+        keymap: dict[str, str],
+        size: tuple[int, int] = (0, 0),
+    ) -> None:
+        """`size` is that of the terminal: the styles are right from the first, and not made once more after it."""
+        super().__init__(classes=self._classes_of(size))
         self._engine = engine
         self._settings = settings
         self._state = state
@@ -65,6 +79,11 @@ class LedgerScreen(Screen[None]):
         self._desk: Desk | None = None
         self._told_root = False
         self._notice_lines: list[str] = []
+
+    @classmethod
+    def _classes_of(cls, size: tuple[int, int]) -> str:
+        pairs = zip(size, (cls.HORIZONTAL_BREAKPOINTS, cls.VERTICAL_BREAKPOINTS), strict=True)
+        return " ".join([name for extent, points in pairs if (name := _breakpoint(extent, points))])
 
     @property
     def desk(self) -> Desk:

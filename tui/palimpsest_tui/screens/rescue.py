@@ -12,7 +12,7 @@ from textual.content import Content
 from textual.types import CSSPathType
 from textual.widgets import Input
 
-from palimpsest_core import LogHealth, Rescue, printable_line
+from palimpsest_core import LogHealth, printable_line
 from palimpsest_core.base.paths import typed_path
 from palimpsest_core.model.health import CODE_WORDS
 from palimpsest_tui.keys import Where, bindings
@@ -25,6 +25,7 @@ from palimpsest_tui.widgets.health_rows import name_of
 from palimpsest_tui.widgets.status_bar import Bar
 
 if TYPE_CHECKING:
+    from palimpsest_core import Rescue
     from palimpsest_tui.flows.ailing import Ailing
 
 

@@ -58,6 +58,14 @@ def is_odd(session: SessionSummary) -> bool:
     return len(beside) > 1 and max(beside) > NEWEST_KNOWN
 
 
+_BAD = frozenset({SessionState.UNREADABLE, SessionState.DAMAGED, SessionState.NEWER})
+
+
+def is_ailing(session: SessionSummary) -> bool:
+    """Whether the list knows of trouble with a session's log."""
+    return session.state in _BAD or is_odd(session)
+
+
 STATE_CLASSES = {"state--active", "state--interrupted", "state--damaged", "state--newer"}
 
 STATE_WORD: dict[SessionState, str] = {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import ClassVar
 
 from rich.cells import cell_len
@@ -38,7 +38,8 @@ class SearchInput(Input):
 
     def __init__(self) -> None:
         super().__init__(placeholder=_PLACEHOLDER, select_on_focus=False, compact=True, id="search-input")
-        self.values: dict[str, list[str]] = {}
+        self.values: Callable[[], dict[str, list[str]]] = dict
+        """The known values of each kind; counted when a word is to be completed, not before."""
         self._cycle: list[str] = []
         self._cycle_at = (0, 0)
         self._cycle_next = 0
@@ -73,7 +74,7 @@ class SearchInput(Input):
         if len(self._cycle) > 1 and self.value == self._from_cycle:
             self._cycle_next = (self._cycle_next + 1) % len(self._cycle)
         else:
-            found = complete(self.value, self.cursor_position, self.values)
+            found = complete(self.value, self.cursor_position, self.values())
             if found is None:
                 self._cycle = []
                 self.post_message(self.Asked("leave"))
@@ -88,7 +89,7 @@ class SearchInput(Input):
 
     def candidates(self) -> list[str]:
         """What the word at the cursor can become, for the line below."""
-        found = complete(self.value, self.cursor_position, self.values)
+        found = complete(self.value, self.cursor_position, self.values())
         return found.candidates if found is not None else []
 
 

@@ -81,13 +81,15 @@ def _as_tree(ordered: Sequence[SessionSummary]) -> list[ListRow]:
     by_id: dict[str, SessionSummary] = {}
     for session in ordered:
         by_id.setdefault(session.id, session)
-    children: dict[str, list[SessionSummary]] = defaultdict(list)
+    children: dict[str, list[SessionSummary]] = {}
     tops: list[SessionSummary] = []
     for session in ordered:
         if session.parent is not None and session.parent in by_id and session.parent != session.id:
-            children[session.parent].append(session)
+            children.setdefault(session.parent, []).append(session)
         else:
             tops.append(session)
+    if not children:
+        return [ListRow(session) for session in tops]
     rank = {id(session): place for place, session in enumerate(ordered)}
     best = _best_ranks(tops, children, by_id, rank)
     tops.sort(key=lambda session: best[id(session)])
@@ -109,7 +111,8 @@ def _best_ranks(
 ) -> dict[int, int]:
     best: dict[int, int] = {}
     for top in tops:
-        lowest, waiting = rank[id(top)], [top]
+        lowest = rank[id(top)]
+        waiting = [top] if top.id in children else []
         seen: set[int] = set()
         while waiting:
             session = waiting.pop()
@@ -118,7 +121,7 @@ def _best_ranks(
             seen.add(id(session))
             lowest = min(lowest, rank[id(session)])
             if by_id[session.id] is session:
-                waiting.extend(children[session.id])
+                waiting.extend(children.get(session.id, ()))
         best[id(top)] = lowest
     return best
 
@@ -138,9 +141,10 @@ def _place_trees(
             continue
         placed.add(id(session))
         rows.append(ListRow(session, rail=rail))
-        if by_id[session.id] is not session:
+        below_it = children.get(session.id)
+        if below_it is None or by_id[session.id] is not session:
             continue
-        members = [child for child in children[session.id] if id(child) not in placed]
+        members = [child for child in below_it if id(child) not in placed]
         for number, child in reversed(list(enumerate(members))):
             last = number == len(members) - 1
             waiting.append((child, below + ("└ " if last else "├ "), below + ("  " if last else "│ ")))

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import apsw
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from palimpsest_core.search import matching
 from palimpsest_core.search.indextext import safe_text
 from palimpsest_core.search.literal import parse_literal
 from palimpsest_core.search.matching import Matcher
@@ -23,6 +25,25 @@ def test_the_first_match_is_where_the_first_span_begins(query: str, text: str, w
     phrase = which.phrase(query.replace("\0", ""))
     spans = which.spans(phrase, text)
     assert which.first(phrase, text) == (spans[0][0] if spans else None)
+
+
+@given(
+    query=st.text(st.sampled_from("aAbB .-"), min_size=1, max_size=5),
+    text=st.text(st.sampled_from("aAbB .-\n"), max_size=60),
+    head=st.integers(1, 25),
+)
+def test_the_first_match_is_the_same_wherever_the_head_of_a_long_text_ends(query: str, text: str, head: int) -> None:
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(matching, "_HEAD", head)
+        phrase = MATCHERS[0].phrase(query)
+        spans = MATCHERS[0].spans(phrase, text)
+        assert MATCHERS[0].first(phrase, text) == (spans[0][0] if spans else None)
+
+
+@given(text=st.text(st.sampled_from("ab \n\t\v\f\r\x1c\x1e\x1f\x85\u00a0\ufeff\u2028"), max_size=20))
+def test_whitespace_is_squeezed_alike_in_plain_text_and_in_any_other(text: str) -> None:
+    # The mark is no whitespace, and it keeps the text from being plain.
+    assert snippet(text, 0, 100) == snippet(text + "\u2026", 0, 100).removesuffix("\u2026").removesuffix(" ")
 
 
 @given(query=ANY, text=ANY, which=st.sampled_from(MATCHERS))

@@ -20,6 +20,7 @@ from palimpsest_core.search.indextext import (
 
 _CHUNK = 8_192
 _CHUNKED_LIMIT = 4 * _CHUNK
+_HEAD = 2_048
 _ASCII_SPACE = re.compile(r"[ \n\t\r]")
 _SPACES = (b" ", b"\n", b"\t", b"\r")
 _FOLDED = re.compile("[\u00c0-\u024f\u0300-\u036f\u1e00-\u1eff\u212a\u212b]")
@@ -83,7 +84,9 @@ class Matcher:
     def _first(self, phrase: Phrase, indexed: str, is_ascii: bool) -> int | None:
         if phrase.is_ascii:
             data = indexed.encode()
-            place = self._first_by_bytes(phrase, data, is_ascii)
+            place = _first_at_the_head(phrase, data) if is_ascii and len(data) > 2 * _HEAD else None
+            if place is None:
+                place = self._first_by_bytes(phrase, data, is_ascii)
             if place is not None:
                 offset = place if is_ascii else len(data[:place].decode())
                 # What folds to ASCII letters may have matched before; then it is not so simple.
@@ -187,3 +190,17 @@ class Matcher:
             "select highlight(page, 0, ?, ?) from page(?)", (MARK_START, MARK_END, phrase.expression)
         ).fetchone()
         return None if row is None else str(row[0])
+
+
+def _first_at_the_head(phrase: Phrase, data: bytes) -> int | None:
+    """The first match in a long ASCII text if it ends near its begin, as most do; None otherwise."""
+    low = data[:_HEAD].lower()
+    first = phrase.tokens[0].encode()
+    place = low.find(first)
+    while place >= 0:
+        match = phrase.ascii_pattern.match(low, place)
+        # What reaches the end may go on behind it. A match that begins later ends later, so this one is the first.
+        if match is not None and match.end() < len(low) and not (place and low[place - 1 : place].isalnum()):
+            return place
+        place = low.find(first, place + 1)
+    return None

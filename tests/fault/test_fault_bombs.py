@@ -26,13 +26,15 @@ import apsw, msgspec, zstandard
 from palimpsest_core import Engine
 from palimpsest_core.base.errors import SessionQueryError
 from palimpsest_core.export.transcript import Form
+from palimpsest_core.model.config import APP_CONFIG
 
 root, out, room = Path(sys.argv[1]), Path(sys.argv[2]), int(sys.argv[3])
 with open("/proc/self/statm") as statm:
     mapped = int(statm.read().split()[0]) * resource.getpagesize()
 resource.setrlimit(resource.RLIMIT_AS, (mapped + room, mapped + room))
 told = {}
-with Engine(root, index=":memory:") as engine:
+config = msgspec.structs.replace(APP_CONFIG, row_max_bytes=64 << 20)
+with Engine(root, index=":memory:", config=config) as engine:
     told["listed"] = sorted(row.id for row in engine.sessions())
     engine.refresh()
     told["found"] = sorted(hit.header.id for hit in engine.search_sessions("needle").items)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -298,3 +299,27 @@ def test_decoders_of_one_thread_do_not_disturb_each_other(tmp_path: Path) -> Non
     )
     left, right = zip(*slices, strict=True)
     assert b"".join(left) == b"".join(right) == body
+
+
+class Counted(bytes):
+    """Bytes of which it is known how many are alive."""
+
+    alive = 0
+
+    def __new__(cls, value: bytes) -> Counted:
+        cls.alive += 1
+        return super().__new__(cls, value)
+
+    def __del__(self) -> None:
+        type(self).alive -= 1
+
+
+def test_a_row_that_is_too_long_is_given_up_before_it_is_whole() -> None:
+    def pieces() -> Iterator[Piece]:
+        for _ in range(100):
+            yield Piece(Counted(b"x" * 300))
+            assert Counted.alive < 6
+        yield Piece(b"x\nrest\n", end=99)
+
+    skipped, rest = split_lines(pieces(), 0, 1000)
+    assert (skipped.oversize, skipped.text, rest.text, rest.commit) == (30_002, b"", b"rest\n", 99)

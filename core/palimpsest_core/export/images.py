@@ -25,7 +25,7 @@ class ImageFinder:
     streams, and dispatch results. A line that is no JSON holds none; one longer than `longest` bytes is no row.
     """
 
-    def __init__(self, longest: int = 64 << 20) -> None:
+    def __init__(self, longest: int = 256 << 20) -> None:
         self.found: dict[str, ImageReference] = {}
         self._longest = longest
         self._rest: list[bytes] = []

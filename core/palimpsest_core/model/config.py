@@ -25,7 +25,7 @@ class Config(msgspec.Struct, frozen=True, rename="camel"):
     tokenizer: str = "unicode61"
     store_text: bool = True
     window_max_bytes: int = 128 << 20
-    row_max_bytes: int = 64 << 20
+    row_max_bytes: int = 256 << 20
 
 
 _CHOICES = {

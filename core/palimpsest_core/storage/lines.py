@@ -118,7 +118,11 @@ class _Splitter:
             self.boundary = (self.offset + self.skipping + self.size, piece.end)
         if piece.broken:
             yield from self.flush(keep_rest=False)
-        elif self.size >= CHUNK and (self.skipping or b"\n" in piece.text or self.size > self.row_max):
+        elif self.size > self.row_max and not self.skipping and not any(b"\n" in part for part in self.parts):
+            self.skipping = self.size
+            self.parts.clear()
+            self.size = 0
+        elif self.skipping or (self.size >= CHUNK and (b"\n" in piece.text or self.size > self.row_max)):
             yield from self.flush(keep_rest=True)
 
 

@@ -228,3 +228,45 @@ def test_a_search_of_the_callers_own_events_looks_for_the_step_after_query_and_n
     caller = {"op": "$caller", "args": {"sessionId": "live"}}
     search = {"op": "tool:session_event_search", "args": {"query": "x", **argument}}
     assert ask(tmp_path, *created("live", SOUND), caller, search)[-1] == before_the_step
+
+
+def test_nulls_of_live_operations_are_refused_except_the_time_of_creation(tmp_path: Path) -> None:
+    def create(**more: Any) -> dict[str, Any]:
+        return {"op": "$liveCreate", "args": {"id": "other", "now": 5, **more}}
+
+    fork = {"op": "$liveFork", "args": {"from": "live", "id": "fork", "now": 9, "boundary": None}}
+    results = run_job(
+        {
+            "root": str(tmp_path),
+            "index_path": ":memory:",
+            "requests": [
+                {"id": number, **request}
+                for number, request in enumerate(
+                    [
+                        *created("live", SOUND),
+                        fork,
+                        *(create(seed=seed) for seed in (None, "", {}, 5)),
+                        *(create(header={key: None}) for key in ("cwd", "parentSession", "seedLength", "origin")),
+                        create(header={"createdAt": None}),
+                    ]
+                )
+            ],
+        }
+    )
+    assert ["value" in result for result in results] == [True, True, *[False] * 9, True]
+
+
+def test_a_live_event_without_its_text_fails_a_tools_search_without_a_reason(tmp_path: Path) -> None:
+    caller = {"op": "$caller", "args": {"sessionId": "live"}}
+    search = {"op": "tool:session_search", "args": {"query": "x"}}
+    answers = ask(tmp_path, *created("live", event("tool/call", {"name": "n"})), caller, search)
+    assert answers[-1] == "SESSION_QUERY_TOOL_FAILED"
+
+
+def test_minus_zero_is_a_time_that_only_the_whole_session_cannot_be_read_with(tmp_path: Path) -> None:
+    write(tmp_path, frame(header()) + frame({**SOUND, "seq": 0, "time": -0.0}))
+    reads = [{"op": op, "args": {"sessionId": "sess", "seq": 0}} for op in ("listEvents", "readSurface", "readEvent")]
+    listed, *others, whole = ask(tmp_path, *reads, {"op": "readSession", "args": {"sessionId": "sess"}})
+    assert listed[0]["time"] == 0
+    assert not [answer for answer in others if isinstance(answer, str)]
+    assert whole == "SESSION_QUERY_CORRUPT_SESSION"

@@ -12,8 +12,8 @@ import pytest
 import zstandard
 from logmaking import CONFIG, frame, header, row, write
 
-from palimpsest_core.base.errors import SessionQueryError
-from palimpsest_core.base.jsjson import js_json
+from palimpsest_core.base.errors import ErrorCode, SessionQueryError
+from palimpsest_core.base.jsjson import NotPlainJson, js_json, plain_copy
 from palimpsest_core.formats.reader import read_log
 from palimpsest_core.formats.strict import (
     OUTCOMES,
@@ -44,7 +44,7 @@ def put(root: Path, session_id: str, compression: str, content: str) -> None:
 
 
 def answer(file: LogFile, config: Config) -> Any:
-    """The events from 23 on, or the code of the refusal."""
+    """The events from 23 on of the whole session as it is read, or the code of the refusal."""
     log = read_log(file, config=config)
     assert log.header is not None
     refusal = physical_refusal(log.findings)
@@ -57,6 +57,10 @@ def answer(file: LogFile, config: Config) -> Any:
     if refusal is not None:
         return refusal.code.value
     whole = [*log.events, *closers(log.events, 0)]
+    try:
+        plain_copy([event_json(event) for event in whole])
+    except NotPlainJson:
+        return ErrorCode.CORRUPT_SESSION.value
     return json.loads(js_json([event_json(event) for event in whole[23:]]))
 
 

@@ -62,12 +62,18 @@ _HEADER_KEYS = ("cwd", "parentSession", "createdAt", "seedLength", "delegationDe
 
 def _live_create(world: World, args: Args) -> None:
     seed = spelled(args["seed"]) if "seed" in args else None
+    if "seed" in args and not isinstance(seed, list):
+        raise Refused("The seed must be a list of events.")
     given = args.get("header")
     header = {key: given[key] for key in _HEADER_KEYS if key in given} if isinstance(given, dict) else {}
+    if header.get("createdAt", 0) is None:
+        del header["createdAt"]
     world.live().create(args["id"], header, seed=seed, now=args.get("now"))
 
 
 def _live_fork(world: World, args: Args) -> None:
+    if args.get("boundary", 0) is None:
+        raise Refused("The boundary must be an event number, or absent.")
     world.live().fork(args["from"], args["id"], boundary=args.get("boundary"), now=args.get("now"))
 
 

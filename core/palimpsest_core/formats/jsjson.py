@@ -84,3 +84,8 @@ def loads(data: bytes) -> Any:
 def is_safe_int(value: object, least: int = -MAX_SAFE) -> bool:
     """Whether `value` is an integer coordinate: a safe integer of at least `least` (minus zero is none)."""
     return type(value) is int and least <= value <= MAX_SAFE
+
+
+def is_minus_zero(value: object) -> bool:
+    """Whether `value` is minus zero: a number that the reference takes for zero and cannot write again."""
+    return type(value) is float and value == 0

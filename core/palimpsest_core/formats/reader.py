@@ -279,7 +279,7 @@ class LogReader:
         """Stand where the state says."""
         state = self.state
         rules = generation(state.version)
-        scanner = RowScanner(rules, KNOWN_TYPES, self._log.encoding == ZSTD, typeless=self._strict)
+        scanner = RowScanner(rules, KNOWN_TYPES, self._log.encoding == ZSTD, strict=self._strict)
         scanner.next_line, scanner.next_seq, scanner.last_time = state.next_line, state.next_seq, state.last_time
         scanner.rows, scanner.withheld = state.rows, state.withheld
         scanner.issue = state.issue.copy() if state.issue is not None else None

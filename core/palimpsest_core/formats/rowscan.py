@@ -6,7 +6,7 @@ from typing import Any
 
 from palimpsest_core.formats.generation import Generation
 from palimpsest_core.formats.issue import NO_HEADER, Issue
-from palimpsest_core.formats.jsjson import MAX_SAFE, BadJson, is_safe_int
+from palimpsest_core.formats.jsjson import MAX_SAFE, BadJson, is_minus_zero, is_safe_int
 from palimpsest_core.formats.packed import TAGS, last_time, member_count, parse_packed
 from palimpsest_core.formats.rows import ABSENT, NOTHING, Envelope, StoredRow, scan_line, scan_lines
 from palimpsest_core.storage.lines import TextChunk, Trust
@@ -23,15 +23,15 @@ class RowScanner:
 
     `next_line`, `next_seq`, `last_time` and `issue` are where it stands; set them to go on from a saved place.
     `required` maps each type that is not marked as skippable and that `known` does not hold to its first and last seq
-    and count. `is_zstd` tells whether a defect of a row lies in a complete frame. `typeless`: a row whose type is no
-    text is accepted with a fault, for strict reading: the reference refuses it too, but only after other things.
+    and count. `is_zstd` tells whether a defect of a row lies in a complete frame. `strict`: a row whose type is no text
+    is accepted with a fault, since the reference refuses it too, but only after other things; and minus zero is a time.
     """
 
-    def __init__(self, rules: Generation, known: frozenset[str], is_zstd: bool, *, typeless: bool = False) -> None:
+    def __init__(self, rules: Generation, known: frozenset[str], is_zstd: bool, *, strict: bool = False) -> None:
         self.rules = rules
         self.known = known
         self.is_zstd = is_zstd
-        self.typeless = typeless
+        self.strict = strict
         self.next_line = 2
         self.next_seq = 0
         self.last_time = 0
@@ -143,14 +143,14 @@ class RowScanner:
     def single(self, line: bytes, offset: int, seq: int, time: int = 0) -> StoredRow | None:
         """One row that was accepted before, read again by itself; None unless it begins with `seq`. `time` is what a
         row without a usable one was given."""
-        other = RowScanner(self.rules, self.known, self.is_zstd, typeless=self.typeless)
+        other = RowScanner(self.rules, self.known, self.is_zstd, strict=self.strict)
         other.next_seq, other.last_time = seq, time
         row = other._careful(line.removesuffix(b"\n"), None, offset, len(line), Trust.WHOLE)
         return None if row.withheld else row
 
     def claimed(self, line: bytes, offset: int) -> StoredRow | None:
         """A row wherever it claims to stand: what a withheld one says. None when it says nothing sound."""
-        other = RowScanner(self.rules, self.known, self.is_zstd, typeless=self.typeless)
+        other = RowScanner(self.rules, self.known, self.is_zstd, strict=self.strict)
         row = other._careful(line.removesuffix(b"\n"), None, offset, len(line), Trust.WHOLE)
         if row.seq < 0 or row.problem not in ("", "seq-gap", "seq-overlap"):
             return None
@@ -241,7 +241,7 @@ class RowScanner:
             kind, seq, when = value.get("type"), value.get("seq"), value.get("time")
         if not isinstance(kind, str):
             row.seq = seq if is_safe_int(seq, 0) else -1
-            if row.seq != self.next_seq or not self.typeless:
+            if row.seq != self.next_seq or not self.strict:
                 return "bad-type" if row.seq == self.next_seq else "bad-row"
             kind, row.fault = row.type, "type"
         row.type = kind
@@ -251,7 +251,7 @@ class RowScanner:
             return "bad-row"
         row.seq = seq
         row.count = 1
-        if is_safe_int(when):
+        if is_safe_int(when) or (self.strict and is_minus_zero(when)):
             row.time = when
         else:
             row.fault = "time"

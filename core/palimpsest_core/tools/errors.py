@@ -89,11 +89,12 @@ def boundary(tool: str) -> Iterator[None]:
         log.warning("%s failed", tool, exc_info=error)
         if error.code in _PASSED_ON:
             raise ToolError(error.code, _PASSED_ON[error.code]) from None
-        raise _failed() from None
+        raise failed() from None
     except Exception as error:
         log.error("%s failed unexpectedly", tool, exc_info=error)
-        raise _failed() from None
+        raise failed() from None
 
 
-def _failed() -> ToolError:
+def failed() -> ToolError:
+    """What a caller is told when nothing more may be told."""
     return ToolError(ToolErrorCode.FAILED, "The tool could not answer; the server's log says why.")

@@ -13,7 +13,7 @@ from palimpsest_core.model.header import Header
 from palimpsest_core.model.search import EventHit, EventPage, SessionHit, SessionPage
 from palimpsest_core.tools.access import QueryEngine, Sight, authorize, visible
 from palimpsest_core.tools.arguments import Span, check_lists, check_query, seq_span, time_span
-from palimpsest_core.tools.errors import ToolError, ToolErrorCode, unauthorized
+from palimpsest_core.tools.errors import ToolError, ToolErrorCode, failed, unauthorized
 from palimpsest_core.tools.times import iso
 from palimpsest_core.tools.titles import Titles, read_titles
 from palimpsest_core.tools.wording import OUTSIDE, hit_line, name, one_line
@@ -69,13 +69,17 @@ def _pages(fetch: Callable[[str | None], Page]) -> Iterator[Page]:
 
 def _fresh(collect: Callable[[], Any]) -> Any:
     """Collect over one state of the logs: start again when they changed between two pages."""
-    for _ in range(STALE_TRIES - 1):
+    tries = STALE_TRIES
+    while True:
+        tries -= 1
         try:
             return collect()
         except SessionQueryError as error:
-            if error.code is not ErrorCode.STALE_CURSOR:
+            if error.code is ErrorCode.CORRUPT_SESSION:
+                # A stored log never ends a search like this, only a live event without the text that its type promises.
+                raise failed() from error
+            if error.code is not ErrorCode.STALE_CURSOR or not tries:
                 raise
-    return collect()
 
 
 def _values(kind: str, values: list[str] | None) -> list[dict[str, Any]]:

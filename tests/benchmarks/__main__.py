@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import shutil
 import sys
 import tempfile
@@ -12,58 +13,78 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from tests.benchmarks import rows
+from tests.benchmarks import rows_app, rows_growth, rows_limits, rows_search
+from tests.benchmarks.bench import Bench, Row
 from tests.benchmarks.corpus import Shape
 from tests.benchmarks.drivers import Reference
-from tests.benchmarks.rows import Bench, Row
+
+_PARTS = ("search", "limits", "growth", "app", "big")
+_WHOLE_ENGINE_SESSIONS = 1_600
+"""The reference's own build grows with the square of the sessions; beyond, only its SQL and its listing are asked."""
 
 _FOLDER = Path(tempfile.gettempdir()) / "palimpsest-benchmarks"
 
 
 def table(found: Iterator[Row]) -> Iterator[Row]:
     """Print rows as they come."""
-    print(f"{'':66s} {'other':>10s} {'ours':>10s}        {'ratio':>9s}  {'asked for':9s}")
+    print(f"{'':80s} {'other':>10s} {'ours':>10s}        {'ratio':>9s}  {'asked for':9s}")
     for row in found:
         other = "" if row.other is None else f"{row.other:.1f}"
         ratio = "" if row.ratio is None else f"{row.ratio:.3g}x"
         print(
-            f"{row.what:66s} {other:>10s} {row.ours:>10.2f} {row.unit:6s} {ratio:>9s}  {row.asked:9s} {row.note}",
+            f"{row.what:80s} {other:>10s} {row.ours:>10.2f} {row.unit:6s} {ratio:>9s}  {row.asked:9s} {row.note}",
             flush=True,
         )
         yield row
 
 
-def measure(bench: Bench, sizes: list[int], *, big: bool) -> Iterator[Row]:
-    """All rows, smaller corpora first."""
-    shapes = {size: Shape(size, size * 100) for size in sizes}
-    for size, shape in shapes.items():
-        if size <= 1_600:
-            yield from rows.against_the_engine(bench, shape, "25x" if size < 1_000 else "50x", "100x")
-    for shape in list(shapes.values())[-1:]:
-        yield from rows.against_the_sql(bench, shape)
-        yield from rows.limits(bench, shape)
-        yield from rows.listing(bench, shape)
-    yield from rows.appends(bench)
-    if big:
-        yield from rows.memory(bench)
+def measure(bench: Bench, sizes: list[int], parts: set[str]) -> Iterator[Row]:
+    """The rows of these parts, smaller corpora first."""
+    shapes = [Shape(size, size * 100) for size in sizes]
+    largest = shapes[-1]
+    if "search" in parts:
+        for shape in shapes:
+            if shape.sessions <= _WHOLE_ENGINE_SESSIONS:
+                yield from rows_search.against_the_engine(bench, shape, "25x" if shape.sessions < 1_000 else "50x")
+        yield from rows_search.against_the_sql(bench, largest)
+    if "limits" in parts:
+        yield from rows_limits.decoding(bench, shapes[0])
+        yield from rows_limits.limits(bench, largest)
+    if "growth" in parts:
+        yield from rows_growth.appends(bench)
+        yield from rows_growth.watched_appends(bench)
+    if "app" in parts:
+        yield from rows_app.start(bench, largest)
+        yield from rows_app.delay(bench, shapes[min(1, len(shapes) - 1)])
+    if "big" in parts:
+        yield from rows_growth.memory(bench)
+        yield from rows_app.long_session(bench)
 
 
 def main() -> int:
     """The command."""
     parser = argparse.ArgumentParser(prog="python -m tests.benchmarks", description="Speed beside limits and peers.")
     parser.add_argument("--folder", type=Path, default=_FOLDER, help="where corpora and indexes are kept")
-    parser.add_argument("--sizes", default="200,1600,10000", help="sessions of the corpora, a hundred documents each")
-    parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--no-big", action="store_true", help="leave out the session of half a gigabyte")
-    parser.add_argument("--node", default=shutil.which("node"), help="a node of version 22.19 or later")
-    parser.add_argument("--modules", help="the @deepseek-ai folder of installed packages of the reference")
+    parser.add_argument("--sizes", help="sessions of the corpora, 100 documents each (default: 200,1600,10000)")
+    parser.add_argument("--rounds", type=int, help="how often to ask (default: 5)")
+    parser.add_argument("--quick", action="store_true", help="200 sessions, 3 rounds, no very large logs: two minutes")
+    parser.add_argument("--parts", default=",".join(_PARTS), help=f"what to measure (default: {','.join(_PARTS)})")
+    node = os.environ.get("PALIMPSEST_BENCH_NODE", shutil.which("node"))
+    parser.add_argument("--node", default=node, help="a node of version 22.19 or later (or PALIMPSEST_BENCH_NODE)")
+    modules = os.environ.get("PALIMPSEST_BENCH_MODULES")
+    parser.add_argument(
+        "--modules",
+        default=modules,
+        help="the @deepseek-ai folder of installed packages of the reference (or PALIMPSEST_BENCH_MODULES)",
+    )
     parser.add_argument("--json", type=Path, help="also write the table here")
     given = parser.parse_args()
     given.folder.mkdir(parents=True, exist_ok=True)
     reference = None if given.node is None else Reference(given.node, given.modules)
-    bench = Bench(given.folder.resolve(), reference, given.rounds)
-    sizes = [int(size) for size in given.sizes.split(",")]
-    found = list(table(measure(bench, sizes, big=not given.no_big)))
+    bench = Bench(given.folder.resolve(), reference, given.rounds or (3 if given.quick else 5))
+    sizes = [int(size) for size in (given.sizes or ("200" if given.quick else "200,1600,10000")).split(",")]
+    parts = set(given.parts.split(",")) - ({"big"} if given.quick else set())
+    found = list(table(measure(bench, sizes, parts)))
     if given.json is not None:
         given.json.write_text(json.dumps([{**row._asdict(), "ratio": row.ratio} for row in found], indent=1))
     return 1 if any(row.note == "PAGES DIFFER" for row in found) else 0

@@ -189,12 +189,12 @@ def _frame(file: Any, pack: zstandard.ZstdCompressor, waiting: list[str]) -> int
     return len(blob)
 
 
-def make_corpus(root: Path, shape: Shape, jobs: int = 2) -> int:
-    """Write the corpus below `root` unless it is there; returns the bytes of its decoded text."""
+def make_corpus(root: Path, shape: Shape, jobs: int = 2) -> Path:
+    """Write the corpus below `root` unless it is there; returns the note beside it, as old as the corpus."""
     note = root.with_name(root.name + ".json")
     wanted = list(shape)
-    if note.exists() and (made := json.loads(note.read_text()))["shape"] == wanted:
-        return int(made["plain"])
+    if note.exists() and json.loads(note.read_text())["shape"] == wanted:
+        return note
     rng = random.Random(shape.seed)
     shares = [math.exp(rng.gauss(0, 0.9)) for _ in range(shape.sessions)]
     scale = shape.documents / sum(shares)
@@ -202,4 +202,4 @@ def make_corpus(root: Path, shape: Shape, jobs: int = 2) -> int:
     with ProcessPoolExecutor(min(jobs, os.cpu_count() or 1), initializer=_begin, initargs=(shape,)) as pool:
         plain = sum(pool.map(_write, work, chunksize=max(1, min(64, len(work) // 8))))
     note.write_text(json.dumps({"shape": wanted, "plain": plain}))
-    return plain
+    return note

@@ -7,6 +7,7 @@ import os
 import random
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -15,6 +16,14 @@ import apsw
 from palimpsest_core.search.fts5 import checked
 
 HERE = Path(__file__).parent
+
+
+def environment() -> dict[str, str]:
+    """The environment of measured processes: this checkout, and compiled modules kept between runs as they are where a
+    program is installed."""
+    kept = str(Path(tempfile.gettempdir()) / "palimpsest-benchmarks-modules")
+    without = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    return {**without, "PYTHONPATH": os.pathsep.join(sys.path), "PYTHONPYCACHEPREFIX": kept}
 
 
 class Answer(NamedTuple):
@@ -29,9 +38,8 @@ class Driver:
     """One running driver."""
 
     def __init__(self, command: list[str]) -> None:
-        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
         self._process = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment()
         )
 
     def ask(self, query: str, **more: Any) -> Answer:

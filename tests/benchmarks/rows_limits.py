@@ -1,4 +1,4 @@
-"""Beside what the machine can do at best: FTS5 and zstd in C, a bare walk, an interpreter that does the least it must."""
+"""Beside what the machine can do at best: FTS5 and zstd in C, a bare walk, an interpreter that does the least."""
 
 from __future__ import annotations
 

@@ -168,7 +168,10 @@ class EventTable:
 
     def counts(self) -> dict[Surface, int]:
         """How many rows are current, shadowed and log-only (withheld and synthetic ones included)."""
-        return {surface: self.surfaces.count(mark, 0, self._count) for mark, surface in enumerate(SURFACE_OF)}
+        total = self._count
+        current, shadowed = (self.surfaces.count(mark, 0, total) for mark in (Mark.CURRENT, Mark.SHADOWED))
+        counted = {Mark.LOG_ONLY: total - current - shadowed, Mark.CURRENT: current, Mark.SHADOWED: shadowed}
+        return {surface: counted[Mark(mark)] for mark, surface in enumerate(SURFACE_OF)}
 
     def select(
         self,

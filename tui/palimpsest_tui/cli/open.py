@@ -23,6 +23,10 @@ NO_TERMINAL = (
 )
 
 
+_SWITCH_S = 0.001
+"""A key goes through several turns of the screen's thread; after each, a worker that reads gives way this soon."""
+
+
 def has_terminal() -> bool:
     """Whether a person can see and type here."""
     return sys.stdin.isatty() and sys.stdout.isatty()
@@ -46,6 +50,7 @@ def start_app(
     # Nothing that is loaded at the start is garbage; looking for it takes a fifth of the time to the first list. The
     # app turns the collector on again once it is up.
     gc.disable()
+    sys.setswitchinterval(_SWITCH_S)
     from palimpsest_tui.app import run_app
 
     code = run_app(root, index, select=select, notice=notice, grow=grow)

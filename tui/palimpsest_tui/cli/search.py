@@ -173,8 +173,9 @@ def _session_lines(hit: SessionHit, title: str | None) -> list[str]:
 
 
 def _event_line(hit: EventHit) -> str:
+    badge = BADGES.get(hit.surface.value, "W")  # a withheld row can be found, but not filtered by
     return (
-        f"{BADGES[hit.surface.value]} {cell(hit.session_id)}#{hit.seq}  {cell(hit.type)}  {clock(hit.time)}  "
+        f"{badge} {cell(hit.session_id)}#{hit.seq}  {cell(hit.type)}  {clock(hit.time)}  "
         f"{cell(hit.snippet)}"
     )
 

@@ -38,6 +38,8 @@ class Opening:
         self._wanted_moment: int | None = None
         self._asked: tuple[str, int | None, str | None] | None = None
         self._arranged_rows = 0
+        self._titled_rows = 0
+        """Rows at the last count for the title; counting takes a while on millions."""
         self._grew_at: float | None = None
         desk.timeline.set_empty(
             "No session is open.", "Enter opens the session under the cursor; / searches all of them."
@@ -100,12 +102,14 @@ class Opening:
         self._arranged_rows = rows
         self._desk.timeline.rows_appended()
         self._seek()
-        self.title()
+        if rows > self._titled_rows * 5 // 4:
+            self._titled_rows = rows
+            self.title()
 
     def _show_new(self, log: OpenLog) -> None:
         """Take the place of the log before; its rows come with the next parts."""
         before, self.log = self.log, log
-        self._arranged_rows = 0
+        self._arranged_rows = self._titled_rows = 0
         self._grew_at = None
         if self.session is None:  # asked for before the list was there
             self.session = self._desk.listing.session_of(log.session_id, self._asked[2] if self._asked else None)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from time import monotonic
 from typing import NamedTuple
 
 from palimpsest_core import CancelToken, Engine, Flag, Gist, Growth, OpenLog
@@ -11,6 +12,8 @@ from palimpsest_tui.widgets.timeline_rows import TimelineRows
 from palimpsest_tui.widgets.timeline_views import View, build_rows
 
 _GISTS_AT_ONCE = 8
+_TELL_S = 0.25
+"""Rows of a log that is being read are shown this often: keys must find the screen's thread free."""
 
 
 class Loading(NamedTuple):
@@ -49,7 +52,16 @@ def open_log(
     """Open a log and read all of it; `generation` or `path` choose among several files of the session."""
     log = engine.open_log(session_id, generation, path=path)
     tell(Loading(log, 0))
-    log.load(cancel, lambda rows: tell(Loading(log, rows)))
+    told_at = 0.0
+
+    def on_rows(rows: int) -> None:
+        nonlocal told_at
+        now = monotonic()
+        if now - told_at >= _TELL_S:
+            told_at = now
+            tell(Loading(log, rows))
+
+    log.load(cancel, on_rows)
     return arrange_log(log, view, live, cancel)
 
 

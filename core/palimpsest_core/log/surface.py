@@ -12,6 +12,7 @@ from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from enum import Enum
 from itertools import accumulate
+from operator import sub
 from typing import Any, Final, NamedTuple
 
 import msgspec
@@ -375,7 +376,7 @@ class SurfaceFold:
 
     def save(self) -> bytes:
         """The whole state as bytes, small for long logs; `restore` goes on from it."""
-        gaps = [now - then for then, now in zip([0, *self._seqs[:-1]], self._seqs)]
+        gaps = [*self._seqs[:1], *map(sub, self._seqs[1:], self._seqs)]
         removed = {seq: [b - a for a, b in zip([0, *gone], gone)] for seq, gone in self.replaced_seqs.items()}
         saved = _Saved(
             _LAYOUT,

@@ -25,6 +25,7 @@ from palimpsest_core.search.documents import IndexDocument, LogEntry
 from palimpsest_core.storage.layout import LogFile, session_id_of_folder
 from palimpsest_core.sync.digest import LAST_SEQ, Changes, LogDigest
 from palimpsest_core.sync.revision import revision_of
+from palimpsest_core.sync.withheld import WithheldRows
 
 PART_CHARS = 1_000_000
 """Text is handed over in pieces of about this many characters."""
@@ -142,6 +143,7 @@ class _Reading:
         self._saved: bytes | None = None
         self._since_checkpoint = 0
         self._fingerprint = _fingerprint(digest.registry)
+        self._withheld = WithheldRows(digest.registry) if config.mode != "strict" else None
 
     def pieces(self, drop_from: int | None, cancel: CancelToken | None) -> Iterator[Piece]:
         """All pieces; `drop_from` None: from the start."""
@@ -151,6 +153,8 @@ class _Reading:
         shaken = False
         for rows in reader.batches(cancel):
             check(cancel)
+            if self._withheld is not None and reader.rows_withheld:
+                self._withheld.push_all(reader, rows)
             if not self._provisional and rows[-1].provisional:
                 # A torn place: what follows may be told anew when the log grows.
                 self._provisional = True
@@ -173,6 +177,10 @@ class _Reading:
         else:
             state = digest.save(reader.state)
         closing = digest.closing(reader.next_seq, reader.last_time or 0)
+        if self._withheld is not None:
+            closing += self._withheld.documents(reader.next_seq)
+            if _holds_withheld(reader):
+                state = None  # their documents come after all events, and go with those that a grown log drops
         yield End(changes, closing, self._entry(complete=True), state)
 
     def _part(self, committed: ReadState) -> tuple[Part, bool]:
@@ -183,7 +191,7 @@ class _Reading:
         self._since_checkpoint += chars
         if self._since_checkpoint < CHECKPOINT_CHARS:
             return Part(changes), False
-        state = self._digest.save(self._reader.state)
+        state = None if _holds_withheld(self._reader) else self._digest.save(self._reader.state)
         if state is None:
             return Part(changes), False  # inside a frame; the next part may end with one
         self._since_checkpoint = 0
@@ -233,7 +241,7 @@ class _Reading:
                 events=events,
                 own=events - (inherited or 0),
                 inherited=inherited or 0,
-                inherited_cut=cut,
+                inherited_cut=cut or None,
                 current=digest.fold.current_count,
                 shadowed=len(digest.fold.replaced_by),
                 size=reader.file.stat.size,
@@ -261,10 +269,18 @@ class _Reading:
                 cut_missing=seed_too_long if digest.header.version < 2 else digest.cut.missing,
                 open_turn=digest.open,
             )
+        if self._withheld is not None and self._withheld.left_out:
+            message = f"{self._withheld.left_out:,} withheld rows cannot be found by searching; they can be looked at."
+            found.append(Finding(FindingCode.LIMIT_EXCEEDED, message, path, detail="index-withheld"))
         if digest.beyond:
             message = f"Events from number {LAST_SEQ + 1:,} on cannot be found by searching; they can be read."
             found.append(Finding(FindingCode.LIMIT_EXCEEDED, message, path, seq=LAST_SEQ + 1, detail="index-positions"))
         return found
+
+
+def _holds_withheld(reader: LogReader) -> bool:
+    """Whether there are withheld rows that would not be read again when the log grows."""
+    return reader.state.withheld > 0
 
 
 @lru_cache(maxsize=16)

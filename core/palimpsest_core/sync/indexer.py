@@ -27,6 +27,7 @@ from palimpsest_core.search.fts5.database import IndexDamaged
 from palimpsest_core.search.fts5.provider import Fts5Provider
 from palimpsest_core.storage.locks import FileLock
 from palimpsest_core.sync.lifeline import read_orders, return_memory, stop_on_signals, stop_with_parent
+from palimpsest_core.sync.pause import Pause
 from palimpsest_core.sync.priority import NICENESS, Priority
 from palimpsest_core.sync.reconcile import Reconciler, Refresh, SyncProgress
 from palimpsest_core.sync.watcher import Watcher
@@ -41,7 +42,7 @@ class Report(Record, frozen=True):
 
     `event`: "waiting" (another process works), "started", "notice" (`message`), "progress", "failed" (a log of which
     nothing can be read: `path`, `message`), "refreshed" (the index changed: counts), "current" (all logs are indexed),
-    "paused", "error" (`code`, `message`; it goes on trying), "stopped".
+    "paused" (`message`: why), "error" (`code`, `message`; it goes on trying), "stopped".
     """
 
     event: str
@@ -56,33 +57,6 @@ class Report(Record, frozen=True):
     added: int | None = None
     changed: int | None = None
     removed: int | None = None
-
-
-class Pause:
-    """A switch that holds work up between two logs."""
-
-    def __init__(self) -> None:
-        self._run = threading.Event()
-        self._run.set()
-
-    def set(self, paused: bool) -> None:
-        """Hold up, or let go on."""
-        if paused:
-            self._run.clear()
-        else:
-            self._run.set()
-
-    def hold(self, cancel: CancelToken) -> bool:
-        """Return when work may go on or is cancelled; whether it was held up."""
-        held = False
-        while not self._run.wait(0 if not held else 0.1) and not cancel.is_set():
-            held = True
-        return held
-
-    @property
-    def paused(self) -> bool:
-        """Whether work is held up."""
-        return not self._run.is_set()
 
 
 class Indexer:
@@ -163,7 +137,9 @@ class Indexer:
             if not follow:
                 return False
             for folders in self._changes(watcher, provider, cancel):
-                if self.pause.hold(cancel):
+                if reason := self.pause.reason():
+                    self._tell(Report("paused", message=reason))
+                    self.pause.hold(cancel)
                     folders = None
                 self._reconcile(reconciler, cancel, folders)
             return provider.superseded and not cancel.is_set()
@@ -186,11 +162,12 @@ class Indexer:
 
         def progress(step: SyncProgress) -> None:
             nonlocal told
-            if self.pause.paused:
-                self._tell(Report("paused"))
-                self.pause.hold(cancel)
+            pending = step.bytes_total - step.bytes_done
+            if reason := self.pause.reason(pending):
+                self._tell(Report("paused", message=reason))
+                self.pause.hold(cancel, pending)
             if self._priority is not None:
-                self._priority.fit(step.bytes_total - step.bytes_done)
+                self._priority.fit(pending)
             now = time.monotonic()
             if now - told >= _REPORT_SECONDS or step.logs_done == step.logs_total:
                 told = now

@@ -7,7 +7,9 @@ from collections.abc import Iterator
 from palimpsest_core.formats.reader import LogReader
 from palimpsest_core.log.loose import LooseText
 from palimpsest_core.log.text import registry_for, semantic_text
+from palimpsest_core.log.withheld import withheld_text
 from palimpsest_core.model.config import Config
+from palimpsest_core.model.search import WITHHELD_FROM
 from palimpsest_core.search.indextext import safe_text
 from palimpsest_core.storage.layout import LogFile
 from palimpsest_core.sync.extract import End, Part, extract
@@ -42,7 +44,16 @@ class LogTexts:
                         loose.push(piece)
                     text = loose.take_changes().get(seq, "")
                 return safe_text(text)
+        if seq >= WITHHELD_FROM:
+            return safe_text(self._withheld(path, start, length))
         return ""
+
+    def _withheld(self, path: str, start: int, length: int) -> str:
+        try:
+            with LogReader(LogFile.at(path), config=self._config) as reader:
+                return withheld_text(reader.line_at(start, length), self._registry)
+        except OSError:
+            return ""
 
     def texts(self, path: str) -> Iterator[tuple[int, str]]:
         """Every document of a log, by ascending seq within each portion that is read."""

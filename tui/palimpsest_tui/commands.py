@@ -72,6 +72,7 @@ _WITH_KEYS: tuple[Command, ...] = (
     _command("open.pager", lambda desk: desk.copying.open()),
     _command("follow.toggle", lambda desk: desk.living.toggle_follow()),
     _command("rescan", lambda desk: desk.listing.rescan()),
+    _command("index.pause", lambda desk: desk.living.toggle_pause()),
     _command("sessions.sort", lambda desk: desk.listing.next_sort()),
     _command("inspector.toggle", lambda desk: desk.panes.toggle_inspector()),
     _command("lineage.toggle", lambda desk: desk.panes.toggle_lineage()),

@@ -90,6 +90,7 @@ KEYS: tuple[Key, ...] = (
     Key("open.pager", "o", _M, "Open", "Read the event in the pager, or in an editor"),
     Key("follow.toggle", "F", _M, "Follow", "Stay at the end while the log grows"),
     Key("rescan", "R", _M, "Rescan", "Look through the root again"),
+    Key("index.pause", "P", _M, "Pause indexing", "Hold the indexer up, or let it go on (also on battery)"),
     Key("sessions.sort", "s", _M, "Sort", "Sort sessions by activity, creation, size or title"),
     Key("inspector.toggle", "i", _M, "Inspector on or off", "Show or hide the inspector"),
     Key("lineage.toggle", "L", _M, "Lineage on or off", "Show or hide the lineage"),

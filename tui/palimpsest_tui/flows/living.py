@@ -34,6 +34,8 @@ class Living:
     def __init__(self, desk: Desk) -> None:
         self._desk = desk
         self._orders = Orders()
+        self._paused = False
+        self._index_told = ""
         self._list_timer: Timer | None = None
         self._in_memory = False
         self._unread = 0
@@ -105,13 +107,30 @@ class Living:
             self._building = False
             self._index("100%")
             self._index_changed()
+        elif report.event == "paused":
+            self._index("paused" if self._paused else f"paused {report.message}")
         elif report.event == "failed":
             self._unread += 1
         elif report.event in ("notice", "error") and report.message:
             self._desk.say(printable_line(f"Index: {report.message}"), bad=report.event == "error")
 
+    def toggle_pause(self) -> None:
+        """Hold the indexer up, or let it go on."""
+        if not self._orders.pause(not self._paused):
+            self._desk.say("No indexer of this app is at work.", bad=True)
+            return
+        self._paused = not self._paused
+        if self._paused:
+            before = self._index_told
+            self._index("paused")
+            self._index_told = before
+        else:
+            self._index(self._index_told)
+            self._orders.refresh()
+        self._desk.say("Indexing is paused; P goes on." if self._paused else "Indexing goes on.")
+
     def _indexer_ended(self, status: int) -> None:
-        self._building = False
+        self._building = self._paused = False
         self._index("stopped" if status == 0 else f"stopped ({status})")
         self._desk.say("The indexer stopped; R starts it again.", bad=True)
         self._watch_root()
@@ -123,6 +142,7 @@ class Living:
         self._desk.say(f"Index: {sentence(error)}", bad=True)
 
     def _index(self, text: str) -> None:
+        self._index_told = text
         self._desk.telling.index_text = f"idx {text}"
         self._desk.telling.where()
 

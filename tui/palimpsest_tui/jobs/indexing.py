@@ -47,6 +47,13 @@ class Orders:
         self._write(b"refresh\n")
         return True
 
+    def pause(self, paused: bool) -> bool:
+        """Hold up, or go on (whatever feeds the machine). False when no process listens."""
+        if self._write is None:
+            return False
+        self._write(b"pause\n" if paused else b"resume\n")
+        return True
+
 
 def run_indexer(engine: Engine, orders: Orders, cancel: CancelToken, tell: Tell[Report]) -> int:
     """Run the indexer until the token is set; every line it writes is told. Its exit status."""

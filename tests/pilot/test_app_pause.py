@@ -27,9 +27,12 @@ def test_a_key_holds_the_indexer_up_and_lets_it_go_on(demo: DemoCorpus, launch: 
             await driver.press("P")
             assert driver.desk.telling.index_text == "idx 100%"
             await driver.search("afterwards")
-            hits = driver.desk.finding.hits
-            assert hits is not None
-            assert [hit.header.id for hit in hits.hits] == ["grown"]
+
+            def found() -> list[str]:
+                hits = driver.desk.finding.hits
+                return [] if hits is None else [hit.header.id for hit in hits.hits]
+
+            await driver.until(lambda: found() == ["grown"], "what was appended meanwhile is found")
 
     asyncio.run(flow())
 

@@ -15,11 +15,15 @@ UnsetType = msgspec.UnsetType
 
 
 class Surface(StrEnum):
-    """What the model sees of an event: `current` now, `shadowed` no longer (replaced), `log-only` never."""
+    """What the model sees of an event: `current` now, `shadowed` no longer (replaced), `log-only` never.
+
+    `withheld` is said of hits in rows that a damaged log cannot hold as events.
+    """
 
     CURRENT = "current"
     SHADOWED = "shadowed"
     LOG_ONLY = "log-only"
+    WITHHELD = "withheld"
 
 
 class Event(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):

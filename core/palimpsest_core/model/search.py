@@ -8,9 +8,16 @@ from palimpsest_core.model.event import Surface
 from palimpsest_core.model.header import Header
 from palimpsest_core.model.jsonable import Record
 
+WITHHELD_FROM = 1 << 23
+"""Hits in withheld rows, which are no events, have this plus the row's line as their number: no log has as many events
+and withheld rows too (then those rows are not found)."""
+
 
 class EventHit(Record, frozen=True):
-    """One event that matches, with a plain-text snippet."""
+    """One event that matches, with a plain-text snippet.
+
+    `line` is told of a withheld row only: its place in the decoded text; `seq` is then `WITHHELD_FROM` plus `line`.
+    """
 
     session_id: str
     seq: int
@@ -18,6 +25,13 @@ class EventHit(Record, frozen=True):
     time: int
     surface: Surface
     snippet: str
+    line: int | None = None
+
+    @classmethod
+    def of(cls, session_id: str, seq: int, type: str, time: Any, surface: Surface, snippet: str) -> EventHit:
+        """A hit by its number in the index."""
+        line = seq - WITHHELD_FROM if surface is Surface.WITHHELD else None
+        return cls(session_id, seq, type, time, surface, snippet, line)
 
 
 class SessionHit(Record, frozen=True):

@@ -50,7 +50,7 @@ _RANGES = ("created-at", "seq", "time")
 _NULLABLE = ("cwd", "parent")
 _CHOICES: dict[str, tuple[str, ...]] = {
     "availability": ("live", "persisted"),
-    "surface": tuple(member.value for member in Surface),
+    "surface": (Surface.CURRENT.value, Surface.SHADOWED.value, Surface.LOG_ONLY.value),
 }
 
 

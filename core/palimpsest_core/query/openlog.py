@@ -21,6 +21,7 @@ from palimpsest_core.model.config import Config
 from palimpsest_core.model.event import Event, EventRecord
 from palimpsest_core.model.finding import Finding
 from palimpsest_core.model.header import Header
+from palimpsest_core.model.search import WITHHELD_FROM
 from palimpsest_core.model.session import Lineage, Title
 from palimpsest_core.query.findings import meaning_findings, work_goes_on
 from palimpsest_core.query.loading import Loader, closer_columns
@@ -294,10 +295,15 @@ class OpenLog:
         return bool(self.table.flags[index] & Flag.ERROR) and self.table.type_of(index) == "tool/call"
 
     def index_of_seq(self, seq: int) -> int | None:
-        """Where event `seq` stands, or None; withheld rows are never meant."""
+        """Where event `seq` stands, or None. Withheld rows are only meant by the numbers that hits in them have."""
         accepted = self._loader.accepted
         if 0 <= seq < accepted:
             return seq
+        if seq >= WITHHELD_FROM > accepted:
+            # Everything behind the first withheld row is withheld too.
+            count = self.rows_withheld
+            place = seq - WITHHELD_FROM - (self._reader.rows_read + 2 - count)
+            return accepted + place if 0 <= place < count else None
         closer = seq - accepted
         return self._first_closer + closer if 0 <= closer < len(self._closers) else None
 

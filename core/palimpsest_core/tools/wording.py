@@ -41,7 +41,8 @@ def title_line(title: str | None, problem: str | None) -> str:
 
 def hit_line(hit: EventHit) -> str:
     """Where a hit is: sequence number, type, surface and time."""
-    return f"seq {hit.seq}, {one_line(hit.type)}, {hit.surface.value}, {iso(hit.time)}"
+    where = f"seq {hit.seq}" if hit.line is None else f"line {hit.line}"
+    return f"{where}, {one_line(hit.type)}, {hit.surface.value}, {iso(hit.time)}"
 
 
 def record_line(record: EventRecord) -> str:

@@ -6,13 +6,14 @@ from palimpsest_core import ailment_of
 from palimpsest_core.model.event import Surface
 from palimpsest_core.model.session import SessionState, SessionSummary
 
-BADGE: dict[Surface, str] = {Surface.CURRENT: "C", Surface.SHADOWED: "S", Surface.LOG_ONLY: "L"}
+BADGE: dict[Surface, str] = {Surface.CURRENT: "C", Surface.SHADOWED: "S", Surface.LOG_ONLY: "L", Surface.WITHHELD: "W"}
 """What the model sees of an event: C now, S no longer, L never."""
 
 BADGE_STYLE: dict[Surface, str] = {
     Surface.CURRENT: "badge--current",
     Surface.SHADOWED: "badge--shadowed",
     Surface.LOG_ONLY: "badge--log",
+    Surface.WITHHELD: "badge--withheld",
 }
 BADGE_CLASSES = {"badge--current", "badge--shadowed", "badge--log", "badge--withheld", "badge--error"}
 """Component classes of every widget that draws badges; their looks are in the style sheet."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple, Protocol, cast
+from typing import NamedTuple, Protocol
 
 import apsw
 import msgspec
@@ -91,7 +91,7 @@ class PageBuilder:
             seq = item.rowid & POSITION_MASK
             state = Surface(SURFACES[surface])
             # A time is a whole number but for odd logs, whose fractions come out as they were written.
-            hits.append(EventHit(item.session, seq, name, cast("int", time), state, shown))
+            hits.append(EventHit.of(item.session, seq, name, time, state, shown))
         return hits
 
     def _text_of_log(self, rowid: int) -> str:

@@ -112,7 +112,7 @@ class Fts5Provider(HeldLogs):
         """Make sure that the tables hold this root with these settings, emptying them when they hold another."""
         wanted = {
             "root": root,
-            "rows": "sessions" if self._options.strict else "logs",
+            "rows": "sessions" if self._options.strict else "logs, withheld rows too",
             "tokenizer": self._config.tokenizer,
             "store_text": str(self._config.store_text),
         }

@@ -83,7 +83,7 @@ def scan_logs(
             if match is not None:
                 shown = snippet(text, match.start(), snippet_chars)
                 where = Surface(SURFACES[surface])
-                hits.append(EventHit(log.session, rowid & POSITION_MASK, kind, time, where, shown))
+                hits.append(EventHit.of(log.session, rowid & POSITION_MASK, kind, time, where, shown))
     return hits
 
 
@@ -130,7 +130,7 @@ def hits_of_texts(
         if row is not None and match is not None:
             kind, time, surface = row
             shown = snippet(text, match.start(), snippet_chars)
-            hits.append(EventHit(log.session, seq, kind, time, Surface(SURFACES[surface]), shown))
+            hits.append(EventHit.of(log.session, seq, kind, time, Surface(SURFACES[surface]), shown))
     return hits
 
 

@@ -24,7 +24,7 @@ POSITION_MASK = (1 << POSITION_BITS) - 1
 LIVE_BASE = 1 << 38
 """Numbers of live sessions start here, above every number of a log file."""
 
-SURFACES = ("log-only", "current", "shadowed")
+SURFACES = ("log-only", "current", "shadowed", "withheld")
 """The surface column: the place of a surface's name in this tuple."""
 
 SURFACE_CODES = {name: code for code, name in enumerate(SURFACES)}

@@ -1,0 +1,45 @@
+"""Withheld rows on their way into the index: they are found by searching too, and told apart from events."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from palimpsest_core.formats.reader import LogReader, StoredRow
+from palimpsest_core.log.text import Registry
+from palimpsest_core.log.withheld import withheld_text
+from palimpsest_core.model.event import Surface
+from palimpsest_core.model.search import WITHHELD_FROM
+from palimpsest_core.search.documents import IndexDocument
+from palimpsest_core.search.fts5.schema import POSITION_MASK
+
+MOST_CHARS = 32_000_000
+"""So much text (characters) of the withheld rows of one log is indexed; `WithheldRows.left_out` counts the rest."""
+
+
+class WithheldRows:
+    """The documents of the withheld rows of one log, gathered while it is read."""
+
+    def __init__(self, registry: Registry) -> None:
+        self._registry = registry
+        self._documents: list[IndexDocument] = []
+        self._chars = 0
+        self.left_out = 0
+
+    def push_all(self, reader: LogReader, rows: Iterable[StoredRow]) -> None:
+        """Take those of the next rows that are withheld."""
+        for row in rows:
+            if not row.withheld or row.length < 3:
+                continue
+            position = WITHHELD_FROM + row.line
+            if self._chars + row.length > MOST_CHARS or position > POSITION_MASK:
+                self.left_out += 1
+                continue
+            text = withheld_text(reader.line_of(row), self._registry)
+            if text:
+                self._chars += len(text)
+                where = Surface.WITHHELD.value
+                self._documents.append(IndexDocument(position, row.type, row.time, where, text, row.offset, row.length))
+
+    def documents(self, next_seq: int) -> list[IndexDocument]:
+        """What to index of a log with so many events; nothing where these take up the numbers."""
+        return self._documents if next_seq < WITHHELD_FROM else []

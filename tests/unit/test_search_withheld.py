@@ -1,0 +1,116 @@
+"""Rows that a damaged log withholds are found by searching, marked as what they are, and opened at their place."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from logmaking import frame, frames, header, line, packed, prompt, row, write
+
+from palimpsest_core import Config, Engine, EventHit, Flag, Surface
+from palimpsest_core.log.text import FULL
+from palimpsest_core.log.withheld import withheld_text
+from palimpsest_core.model.config import APP_CONFIG
+
+SOUND = [prompt(0, "shown needle"), row(1, "turn/end", {"turn": 1, "reason": {"kind": "completed"}})]
+BEHIND = [prompt(7, "lost walrus"), row(8, "acme/thing", {"note": "opaque walrus"}), b'{"type":"user/mess walrus\n']
+
+
+def damaged(root: Path, *more: object) -> Path:
+    content = frames([header(0, "gap"), *SOUND, *BEHIND, *more])
+    return Path(write(root, content, session_id="gap").path)
+
+
+def hits(engine: Engine, words: str) -> list[EventHit]:
+    return sorted(engine.search_events("gap", words).items, key=lambda hit: hit.seq)
+
+
+def test_withheld_rows_are_found_and_tell_their_line(tmp_path: Path) -> None:
+    damaged(tmp_path)
+    with Engine(tmp_path, index=":memory:") as engine:
+        engine.refresh()
+        found = hits(engine, "walrus")
+        assert [(hit.line, hit.surface, hit.type) for hit in found] == [
+            (4, Surface.WITHHELD, "user/message"),
+            (5, Surface.WITHHELD, "acme/thing"),
+            (6, Surface.WITHHELD, "row"),
+        ]
+        assert [hit.best_match.line for hit in engine.search_sessions("lost").items] == [4]
+        assert [hit.line for hit in hits(engine, "needle")] == [None]
+        assert list(engine.scan_text("st walr")) == hits(engine, "lost")
+
+
+def test_a_hit_opens_at_its_row(tmp_path: Path) -> None:
+    damaged(tmp_path)
+    with Engine(tmp_path, index=":memory:") as engine:
+        engine.refresh()
+        with engine.open_log("gap").closing() as log:
+            log.load()
+            for hit in hits(engine, "walrus"):
+                index = log.index_of_seq(hit.seq)
+                assert index is not None
+                assert log.row(index).flags & Flag.WITHHELD
+                assert b"walrus" in log.raw(index)
+            beyond = hits(engine, "walrus")[-1].seq + 1
+            assert log.index_of_seq(beyond) is None
+            assert log.index_of_seq(hits(engine, "walrus")[0].seq - 1) is None
+
+
+def test_all_are_found_once_after_the_log_grew_behind_the_damage(tmp_path: Path) -> None:
+    path = damaged(tmp_path)
+    with Engine(tmp_path, index=":memory:") as engine:
+        engine.refresh()
+        with path.open("ab") as file:
+            file.write(frame(prompt(9, "later walrus")))
+        engine.refresh()
+        assert [hit.line for hit in hits(engine, "walrus")] == [4, 5, 6, 7]
+
+
+def test_a_torn_row_is_found_until_it_is_whole(tmp_path: Path) -> None:
+    whole = line(prompt(2, "half walrus of many words"))
+    path = Path(write(tmp_path, b"".join(map(line, [header(0, "gap"), *SOUND])), session_id="gap", plain=True).path)
+    with path.open("ab") as file:
+        file.write(whole[:-20])
+    with Engine(tmp_path, index=":memory:") as engine:
+        engine.refresh()
+        assert [hit.surface for hit in hits(engine, "half")] == [Surface.WITHHELD]
+        with path.open("ab") as file:
+            file.write(whole[-20:])
+        engine.refresh()
+        assert [(hit.seq, hit.surface) for hit in hits(engine, "half")] == [(2, Surface.CURRENT)]
+
+
+def test_texts_that_are_not_stored_are_read_from_the_row(tmp_path: Path) -> None:
+    damaged(tmp_path)
+    config = Config(tokenizer="unicode61-cjk", store_text=False)
+    with Engine(tmp_path, index=":memory:", config=config) as engine:
+        engine.refresh()
+        assert [hit.snippet for hit in hits(engine, "lost")] == ["lost walrus"]
+        assert [hit.line for hit in engine.scan_text("st walr")] == [4]
+
+
+def test_strict_searching_knows_no_withheld_rows(tmp_path: Path) -> None:
+    content = b"".join(map(line, [header(0, "gap"), *SOUND, prompt(2, "lost walrus")]))
+    write(tmp_path, content[:-3], session_id="gap", plain=True)
+    strict = Config(mode="strict", extractors="reference", compression="none")
+    with Engine(tmp_path, index=":memory:", config=strict) as engine:
+        assert len(engine.search_sessions("needle").items) == 1
+        assert engine.search_sessions("walrus").items == []
+    with Engine(tmp_path, index=":memory:", config=APP_CONFIG) as engine:
+        engine.refresh()
+        assert len(engine.search_sessions("walrus").items) == 1
+
+
+@pytest.mark.parametrize(
+    ("stored", "text"),
+    [
+        (line(packed(3, ["one ", "two"])), "one two"),
+        (b'{"type":"reasoning-chunks","seq0":3,"data":{"texts":["secret"]}}\n', ""),
+        (b'{"type":"reasoning-chunks","seq0":3,"data":{"texts":["secr\n', ""),
+        (b"\xff no text \x00\n", "\ufffd no text"),
+        (b"[\"a list\"]\n", "a list"),
+        (line(row(3, "turn/end")), ""),
+    ],
+)  # fmt: skip
+def test_the_text_of_a_row_is_what_it_claims_without_reasoning(stored: bytes, text: str) -> None:
+    assert withheld_text(stored, FULL) == text

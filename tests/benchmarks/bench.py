@@ -52,14 +52,13 @@ class Bench(NamedTuple):
         return root
 
     def index(self, root: Path, config: Config = REFERENCE, *, fresh: bool = False, suffix: str = "") -> Path:
-        """The product's index of a corpus."""
+        """The product's index of a corpus, brought up to date."""
         path = root.with_name(f"{root.name}{suffix}.sqlite")
         if fresh:
             remove_index(path)
-        if not path.exists():
-            provider = Fts5Provider(str(path), root=os.path.realpath(root), config=config)
-            Reconciler(provider, os.path.realpath(root), config).run()
-            provider.close()
+        provider = Fts5Provider(str(path), root=os.path.realpath(root), config=config)
+        Reconciler(provider, os.path.realpath(root), config).run()
+        provider.close()
         return path
 
 

@@ -165,13 +165,28 @@ def test_ids_may_be_shortened_while_they_are_unique(run: Run) -> None:
 
 def test_show_lists_every_event_once(run: Run) -> None:
     events = run("show", FLAKE, "--json").json["events"]
-    lines = run("show", FLAKE).out.partition("\n\n")[2].splitlines()
+    lines = run("show", FLAKE, "--pieces").out.partition("\n\n")[2].splitlines()
     assert [event["seq"] for event in events] == list(range(len(events)))
     assert len(lines) == len(events)
     letters = {"current": "C", "shadowed": "S", "log-only": "L"}
     for event, line in zip(events, lines, strict=True):
         assert line.split()[0] == str(event["seq"])
         assert f"  {letters[event['surface']]}  " in line
+
+
+def test_show_folds_streamed_pieces_into_one_line_and_stops_where_it_is_told(run: Run) -> None:
+    events = run("show", FLAKE, "--json").json["events"]
+    lines = run("show", FLAKE).out.partition("\n\n")[2].splitlines()
+    pieces = [line for line in lines if "  chunks " in line]
+    others = [line for line in lines if line not in pieces]
+    folded = [int(line.split("  chunks ")[1].split()[0].replace(",", "")) for line in pieces]
+    assert pieces
+    assert min(folded) > 1
+    assert sum(folded) + len(others) == len(events)
+    firsts = [int(line.split()[0]) for line in lines]
+    assert firsts == sorted(firsts)
+    assert run("show", FLAKE, "-n", "3").out.partition("\n\n")[2].splitlines() == lines[:3]
+    assert len(run("show", FLAKE, "-n", "3", "--json").json["events"]) == 3
 
 
 def test_show_filters_by_surface_and_type(run: Run) -> None:

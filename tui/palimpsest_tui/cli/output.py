@@ -11,6 +11,7 @@ from typing import Any, BinaryIO
 
 JSON_FORMAT = 1
 """Version of the JSON envelope; it grows when a key changes its meaning or goes, not when one is added."""
+_FIRST_LINES = 50
 
 
 class ReaderGone(Exception):
@@ -50,14 +51,17 @@ def write_text(text: str) -> None:
 
 
 def write_lines(lines: Iterable[str]) -> None:
-    """Write lines that are harmless already (a `columns.Line` is), in large pieces."""
+    """Write lines that are harmless already (a `columns.Line` is), a screenful at once, the rest in large pieces."""
     with _binary_stdout() as out:
         piece: list[str] = []
+        room = _FIRST_LINES
         for line in lines:
             piece.append(line)
-            if len(piece) == 1000:
+            if len(piece) == room:
                 out.write(("\n".join(piece) + "\n").encode("utf-8", "replace"))
+                out.flush()
                 piece.clear()
+                room = 1000
         if piece:
             out.write(("\n".join(piece) + "\n").encode("utf-8", "replace"))
 

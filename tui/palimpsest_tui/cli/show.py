@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from time import monotonic
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
@@ -15,6 +17,7 @@ from palimpsest_tui.cli.options import Settings, as_utf8, shared_options
 from palimpsest_tui.cli.output import (
     is_terminal,
     say,
+    say_progress,
     write_json,
     write_json_rows,
     write_lines,
@@ -23,7 +26,9 @@ from palimpsest_tui.cli.output import (
 )
 
 if TYPE_CHECKING:
-    from palimpsest_core import Event, OpenLog, SecondLook
+    from palimpsest_core import CancelToken, Event, OpenLog, SecondLook
+
+_PROGRESS_S = 0.5
 
 
 @click.command("show")
@@ -32,6 +37,8 @@ if TYPE_CHECKING:
 @click.option("--type", "types", multiple=True, metavar="TYPE", help="Only events of this type.")
 @click.option("-B", "--before", type=click.IntRange(min=0), default=0, help="With #SEQ: so many events before it.")
 @click.option("-A", "--after", type=click.IntRange(min=0), default=0, help="With #SEQ: so many events after it.")
+@click.option("-n", "--limit", type=click.IntRange(min=1), metavar="N", help="Stop after so many lines (events).")
+@click.option("--pieces", is_flag=True, help="Each streamed piece in a line of its own, not a run of them in one.")
 @click.option("--raw", is_flag=True, help="With #SEQ: the stored line, byte for byte (controls escaped on a terminal).")
 @shared_options
 def command(
@@ -41,12 +48,15 @@ def command(
     types: tuple[str, ...],
     before: int,
     after: int,
+    limit: int | None,
+    pieces: bool,
     raw: bool,
 ) -> int:
     """Show a session's events, or one event.
 
     ID#SEQ names one event; ID#vN:SEQ one in the log of format generation N, where a folder holds several. The letter
-    is the surface: C the model sees it now, S it was replaced since, L it is in the log only.
+    is the surface: C the model sees it now, S it was replaced since, L it is in the log only. A run of streamed pieces
+    is one line; --json, --type and --pieces give each of them.
     """
     wanted = parse_reference(as_utf8(reference))
     if raw and wanted.seq is None:
@@ -54,9 +64,9 @@ def command(
     with open_engine(settings) as engine, cancel_on_interrupt() as cancel:
         log = engine.open_log(find_session(engine, wanted.session_id), wanted.generation)
         try:
-            log.load(cancel)
+            _load(log, cancel)
             if wanted.seq is None:
-                return _show_session(settings, log, surfaces, types)
+                return _show_session(settings, log, _Choice(surfaces, types, limit, pieces or bool(types)))
             index = index_of(log, wanted)
             if raw:
                 write_stored(log.raw(index) + b"\n")
@@ -67,6 +77,29 @@ def command(
         finally:
             log.close()
     return Exit.FINE
+
+
+class _Choice(NamedTuple):
+    """Which events of a session are shown, and how."""
+
+    surfaces: tuple[str, ...]
+    types: tuple[str, ...]
+    limit: int | None
+    singly: bool
+
+
+def _load(log: OpenLog, cancel: CancelToken) -> None:
+    """Read the whole log: only its end tells what is still on the surface. Long ones show how far that is."""
+    shown = monotonic()
+
+    def on_rows(rows: int) -> None:
+        nonlocal shown
+        if monotonic() - shown > _PROGRESS_S:
+            shown = monotonic()
+            say_progress(f"reading: {rows:,} events")
+
+    log.load(cancel, on_rows)
+    say_progress("")
 
 
 def index_of(log: OpenLog, wanted: Reference) -> int:
@@ -100,21 +133,42 @@ def heading(log: OpenLog) -> list[str]:
     return lines
 
 
-def _chosen(log: OpenLog, surfaces: tuple[str, ...], types: tuple[str, ...]) -> Iterable[int]:
-    if not surfaces and not types:
+def _chosen(log: OpenLog, choice: _Choice) -> Sequence[int]:
+    if not choice.surfaces and not choice.types:
         return range(len(log))
-    return (
-        index
-        for index in range(len(log))
-        if (not surfaces or log.record(index).surface.value in surfaces)
-        and (not types or log.table.type_of(index) in types)
-    )
+    from palimpsest_core import Surface
+
+    surfaces = [Surface(name) for name in choice.surfaces] or None
+    return log.table.select(surfaces=surfaces, types=choice.types or None)
 
 
-def _show_session(settings: Settings, log: OpenLog, surfaces: tuple[str, ...], types: tuple[str, ...]) -> int:
+def _runs(log: OpenLog, chosen: Sequence[int]) -> Iterator[tuple[int, int]]:
+    """The chosen events as (first, how many): streamed pieces that follow each other are one run."""
+    from palimpsest_core import Flag
+
+    flags, at, end = log.table.flags, 0, len(chosen)
+    while at < end:
+        first = at
+        at += 1
+        if flags[chosen[first]] & Flag.CHUNK and not flags[chosen[first]] & Flag.WITHHELD:
+            while at < end and flags[chosen[at]] & Flag.CHUNK and chosen[at] == chosen[at - 1] + 1:
+                at += 1
+        yield chosen[first], at - first
+
+
+def _lines(log: OpenLog, chosen: Sequence[int], look: SecondLook | None, *, singly: bool) -> Iterator[str]:
+    runs = ((index, 1) for index in chosen) if singly else _runs(log, chosen)
+    for index, count in runs:
+        if look is not None and index == look.refused:
+            reason = look.finding.message if look.finding is not None else "the rows from here on cannot be trusted"
+            yield f"    ── {cell(reason)}"
+        yield event_line(log, index, _mark(look, index), count)
+
+
+def _show_session(settings: Settings, log: OpenLog, choice: _Choice) -> int:
     from palimpsest_core import gist, second_look, to_json
 
-    chosen = _chosen(log, surfaces, types)
+    chosen = _chosen(log, choice)
     if settings.json:
         content = {
             "session": to_json(log.header),
@@ -124,15 +178,13 @@ def _show_session(settings: Settings, log: OpenLog, surfaces: tuple[str, ...], t
         }
         look = second_look(log.table, log.findings)
         rows = ({**to_json(log.record(i)), "gist": gist(log.event(i)).text, **_more(log, look, i)} for i in chosen)
-        write_json_rows("show", content, "events", rows)
+        write_json_rows("show", content, "events", islice(rows, choice.limit))
         return Exit.FINE
     write_lines([*heading(log), ""])
-    look = second_look(log.table, log.findings)
-    for index in chosen:
-        if look is not None and index == look.refused:
-            reason = look.finding.message if look.finding is not None else "the rows from here on cannot be trusted"
-            write_lines([f"    ── {cell(reason)}"])
-        write_lines([event_line(log, index, _mark(look, index))])
+    lines = _lines(log, chosen, second_look(log.table, log.findings), singly=choice.singly)
+    write_lines(islice(lines, choice.limit))
+    if choice.limit is not None and next(lines, None) is not None:
+        say(f"(only the first {plural(choice.limit, 'line')}; -n shows more)")
     return Exit.FINE
 
 
@@ -152,14 +204,19 @@ def _mark(look: SecondLook | None, index: int) -> str | None:
     return str(look.lane(index) or "?")
 
 
-def event_line(log: OpenLog, index: int, mark: str | None = None) -> str:
-    """One event in one line: number, time, surface (or the `mark` of a row that is not trusted), kind and gist."""
+def event_line(log: OpenLog, index: int, mark: str | None = None, count: int = 1) -> str:
+    """One event in one line: number, time, surface (or the `mark` of a row that is not trusted), kind and gist.
+
+    `count` above one: so many streamed pieces, of which this is the first.
+    """
     from palimpsest_core import gist
 
     row = log.record(index)
     shown = gist(log.event(index))
     number = str(row.seq) if row.seq >= 0 else "?"
     badge = BADGES[row.surface.value] if mark is None else mark
+    if count > 1:
+        return f"{number:>6}  {clock(row.time)}  {badge}  {'chunks':<7}  {count:,} pieces  {shown.text}".rstrip()
     note = "  (no result)" if log.lacks_result(index) else ""
     return f"{number:>6}  {clock(row.time)}  {badge}  {shown.label:<7}  {shown.text}{note}".rstrip()
 

@@ -39,7 +39,7 @@ class Ailing:
         """The list was read again: the mark in the status bar tells of how many logs ail."""
         self.count = ailing
         self._desk.telling.status()
-        if self._window is not None and not self._desk.jobs.running("health"):
+        if self._window is not None and self._window.there and not self._desk.jobs.running("health"):
             self.look()
 
     # The screen --------------------------------------------------------------------------------------------------
@@ -62,7 +62,7 @@ class Ailing:
         self._desk.jobs.ask("health", partial(_health, self._desk.engine), self._found, self._not_found)
 
     def _found(self, ailing: list[LogHealth]) -> None:
-        if self._window is None:
+        if self._window is None or not self._window.there:
             return
         sessions = self._desk.listing.sessions
         unread = sum(not session.indexed and session.header is not None for session in sessions)
@@ -77,11 +77,11 @@ class Ailing:
 
     def _counted(self, counts: dict[str, RowCounts]) -> None:
         self._counts |= counts
-        if self._window is not None and counts:
+        if self._window is not None and self._window.there and counts:
             self._window.show_counts(self._counts)
 
     def _not_found(self, error: Exception) -> None:
-        if self._window is not None:
+        if self._window is not None and self._window.there:
             self._window.show_problem(printable_line(sentence(error)))
 
     def _closed(self, result: None) -> None:
@@ -136,12 +136,12 @@ class Ailing:
         if told.written:
             self._new_root = root
             self._desk.say(f"Rescued {told.events} events to {told.path}.")
-        if window.is_attached:
+        if window.there:
             window.show(told)
 
     def _not_told(self, window: RescueScreen, error: Exception) -> None:
         told = printable_line(why_not(error))
-        if window.is_attached:
+        if window.there:
             window.show_problem(told)
         else:
             self._desk.say(f"Rescue: {told}", bad=True)

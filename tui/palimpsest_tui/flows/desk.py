@@ -95,7 +95,7 @@ class Desk:
         """Say one sentence in the status line for a while."""
         told = printable_line(text)
         self.telling.say(told, bad=bad)
-        if isinstance(window := self.screen.app.screen, Window):
+        if isinstance(window := self.screen.app.screen, Window) and window.there:
             window.hear(told)
 
     def push(self, screen: Any, then: Callable[[Any], None] | None = None) -> None:

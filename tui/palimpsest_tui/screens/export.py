@@ -84,7 +84,7 @@ class ExportScreen(ModalScreen[None]):
 
     def update_run(self) -> None:
         """The export went on."""
-        if not self._ready:
+        if not self._ready or self._pruning or not self.is_attached:
             return
         run = self._run_shown
         target = self.query_one("#target", Input)

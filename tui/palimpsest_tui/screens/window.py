@@ -20,6 +20,14 @@ class Window(ModalScreen[Result]):
     CSS_PATH: ClassVar[CSSPathType | None] = "window.tcss"
     AUTO_FOCUS = "LineList, Input"
 
+    @property
+    def there(self) -> bool:
+        """Whether its widgets are there: it is on the stack before they are, and for a moment after they went.
+
+        Answers come at any time; what they tell a window that is not there is dropped.
+        """
+        return self._is_mounted and self.is_attached and not self._pruning
+
     def hear(self, sentence: str) -> None:
         """What is said in the status line while this window stands over it; only a window that hides it needs it."""
         del sentence

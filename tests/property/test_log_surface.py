@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from palimpsest_core.log.surface import Marker, Replace, SurfaceFold, parse_op, surface_types
+from palimpsest_core.log.markers import Marker, Replace, parse_op
+from palimpsest_core.log.surface import SurfaceFold, surface_types
 from palimpsest_core.model.event import UNSET, Surface
 
 TYPES = ["user/message", "assistant/message", "tool/result", "system/message", "developer/message", "turn/start", "x/y"]

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from palimpsest_core.log.surface import Marker, Replace, SurfaceFold, parse_op, surface_types
+from palimpsest_core.log.markers import Marker, Replace, parse_op
+from palimpsest_core.log.surface import SurfaceFold, surface_types
 from palimpsest_core.model.event import UNSET, Surface
 
 

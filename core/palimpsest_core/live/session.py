@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from palimpsest_core.base.jsjson import NotPlainJson, plain_copy
-from palimpsest_core.log.surface import sequence_number
+from palimpsest_core.log.markers import sequence_number
 from palimpsest_core.log.validate import Fault, LogState, validate_append, validate_log
 from palimpsest_core.model.event import UNSET, Event, UnsetType
 from palimpsest_core.model.header import Header

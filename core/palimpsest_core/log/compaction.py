@@ -7,9 +7,9 @@ from typing import Any
 
 import msgspec
 
+from palimpsest_core.log.markers import sequence_number
 from palimpsest_core.log.messages import is_checkpoint, source_of
 from palimpsest_core.log.shapes import list_at, member, text_at, whole
-from palimpsest_core.log.surface import sequence_number
 from palimpsest_core.log.usage import Usage, usage_of
 from palimpsest_core.model.event import Event
 

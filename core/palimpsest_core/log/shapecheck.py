@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from palimpsest_core.log.markers import LARGEST
 from palimpsest_core.log.shapes import member
-from palimpsest_core.log.surface import LARGEST
 from palimpsest_core.model.event import UNSET, Event
 
 _MESSAGES: Final = {"user/message": "user", "assistant/message": "assistant", "tool/result": "user"}

@@ -7,14 +7,15 @@ session, `validate_append` for its next one.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any, Final, NamedTuple
 
 from palimpsest_core.base.errors import ErrorCode
 from palimpsest_core.formats.v0 import REFERENCE_TYPES
 from palimpsest_core.log import shapecheck
+from palimpsest_core.log.markers import Marker, Replace, parse_op, sequence_number
 from palimpsest_core.log.shapes import is_null, list_at, member
-from palimpsest_core.log.surface import Marker, Replace, SurfaceFold, parse_op, sequence_number, surface_types
+from palimpsest_core.log.surface import SurfaceFold, surface_types
 from palimpsest_core.model.event import UNSET, Event
 from palimpsest_core.model.header import Header
 
@@ -92,8 +93,10 @@ def _replay_fault(events: Iterable[Event]) -> Fault | None:
     return None
 
 
-def validate_stored(header: Mapping[str, Any], events: Sequence[Event]) -> Fault | None:
+def validate_stored(header: Mapping[str, Any], events: Iterable[Event]) -> Fault | None:
     """The first fault of a stored log: `header` is its first line's object, `events` what could be read, modernised.
+
+    `events` is gone through several times.
 
     `PERSISTENCE_FAILED` for another format version and for an event type that the reference does not know and that is
     not marked as ignorable; `CORRUPT_SESSION` for everything else. The order of the checks is the reference's, because

@@ -8,7 +8,15 @@ import pytest
 
 from palimpsest_core.log.gist import gist
 from palimpsest_core.log.lineage import CutFinder, inherited_cut, lineage_of
-from palimpsest_core.log.titles import TitleFold, current_title, is_inherited, short_title, title_fault, title_source
+from palimpsest_core.log.titles import (
+    TitleFold,
+    UnreadableTitle,
+    current_title,
+    is_inherited,
+    reference_title,
+    short_title,
+    title_source,
+)
 from palimpsest_core.log.turns import TurnIndex, turns_of
 from palimpsest_core.log.usage import Usage, UsageTotals, parse_usage, usage_of
 from palimpsest_core.model.event import Event
@@ -54,9 +62,11 @@ class TestTitles:
 
     def test_what_the_reference_cannot_read_is_said(self) -> None:
         (good, bad, odd) = log(title("a"), ("session/title", {"title": "b"}), title("c", "acme"))
-        assert title_fault(good) is None
-        assert "does not list" in str(title_fault(bad))
-        assert "unknown kind" in str(title_fault(odd))
+        assert reference_title(good).title == "a"
+        with pytest.raises(UnreadableTitle, match="does not list"):
+            reference_title(bad)
+        with pytest.raises(UnreadableTitle, match="unknown kind"):
+            reference_title(odd)
 
     @pytest.mark.parametrize(
         ("text", "short"),

@@ -7,7 +7,9 @@ import tarfile
 from pathlib import Path
 
 import pytest
+from logmaking import frames, header, prompt, row, write
 
+from palimpsest_core import Engine
 from palimpsest_core.base.errors import ErrorCode, SessionQueryError
 from palimpsest_core.formats.catalog import Catalog
 from palimpsest_core.formats.reader import read_log
@@ -113,3 +115,45 @@ def test_broken_surface_marks_are_kept_and_said(damaged: Path, tmp_path: Path) -
     file = next(file for file in discover(damaged / "surface-reversed").files if file.folder == "victim")
     done = rescue(file, tmp_path, config=CONFIG)
     assert any("strict readers refuse the log" in note for note in done.notes)
+
+
+def stored(root: Path, *rows: object) -> LogFile:
+    return write(root, frames([header(0, "a"), *rows]), session_id="a")
+
+
+END = {"turn": 1, "reason": {"kind": "completed"}}
+
+
+@pytest.mark.parametrize(
+    ("rows", "why"),
+    [
+        ([row(0), prompt(1, "hi"), row(2, "turn/end", END)], None),
+        ([row(0), prompt(1, "hi"), row(2, "turn/end", {"turn": 1, "reason": 7})], "turn end at event 2"),
+        ([row(0), prompt(1, "hi"), row(2, "acme/thing"), row(3, "turn/end", END)], "unknown type 'acme/thing'"),
+        ([row(0), {**prompt(1, "hi"), "surfaceOp": {"op": "replace", "start": 0, "end": 0}}], "surface"),
+        ([row(0, "todo/write", {"todos": [], "n": 10**400}), prompt(1, "hi")], "not plain"),
+        ([{**row(0), "data": None}, prompt(1, "hi")], "turn/start at event 0 has no payload"),
+    ],
+)
+def test_why_the_harness_would_not_take_the_copy_is_said_before(
+    tmp_path: Path, rows: list[object], why: str | None
+) -> None:
+    told = rescue(stored(tmp_path / "sessions", *rows), tmp_path / "out", config=CONFIG)
+    assert (told.refused is None) == (why is None)
+    if why is not None and told.refused is not None:
+        assert why.lower() in told.refused.lower()
+        assert any(told.refused in note for note in told.notes)
+    done = rescue(stored(tmp_path / "sessions", *rows), tmp_path / "out", config=CONFIG, write=True)
+    strict = Config(mode="strict", extractors="reference")
+    with Engine(tmp_path / "out", index=":memory:", config=strict) as engine:
+        if done.refused is None:
+            assert len(engine.read_session("a").events) >= done.events
+        else:
+            with pytest.raises(SessionQueryError):
+                engine.read_session("a")
+
+
+def test_what_is_left_out_does_not_count_against_the_copy(tmp_path: Path) -> None:
+    gone = [{**row(9), "data": None}, {**row(10), "time": "never"}, row(11, "turn/end", END)]
+    told = rescue(stored(tmp_path, row(0), prompt(1, "hi"), row(2, "turn/end", END), *gone), tmp_path, config=CONFIG)
+    assert (told.rows, told.withheld, told.refused) == (3, 3, None)

@@ -137,7 +137,7 @@ def _copy(value: Any, path: str, open_ids: set[int]) -> Any:
     if value is None or kind is bool:
         return value
     if kind is int:
-        return value if -SAFE_INTEGER <= value <= SAFE_INTEGER else _plain_float(float(value), path)
+        return value if -SAFE_INTEGER <= value <= SAFE_INTEGER else _plain_float(_double(value), path)
     if kind is float:
         return _plain_float(value, path)
     if kind is dict or kind is list or kind is tuple:
@@ -159,6 +159,13 @@ def _copy(value: Any, path: str, open_ids: set[int]) -> Any:
         finally:
             open_ids.discard(mark)
     raise NotPlainJson(path, f"a {kind.__name__}, which JSON cannot carry")
+
+
+def _double(value: int) -> float:
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf if value > 0 else -math.inf
 
 
 def _plain_float(value: float, path: str) -> int | float:

@@ -20,6 +20,7 @@ from palimpsest_core.storage.atomic import new_file
 from palimpsest_core.storage.layout import LogFile, log_file_name, project_folder_name, session_folder_name
 from palimpsest_core.writer.errors import Refusal, WriteRefused
 from palimpsest_core.writer.logfile import encode_batch, make_folders
+from palimpsest_core.writer.verdict import refusal_of_copy
 
 _FRAME = 1 << 20
 
@@ -48,7 +49,8 @@ class Rescue(Record, frozen=True):
     """What a copy holds, or would hold. `path` is where; `written` whether it is there.
 
     `rows` and `events` are kept, `withheld` rows are not. `notes` says for each finding what is done about it, and what
-    is not invented.
+    is not invented. `refused` tells why the harness itself will not take the copy, as far as its rules are known (those
+    of generation 0); absent when it will.
     """
 
     session_id: str
@@ -61,6 +63,7 @@ class Rescue(Record, frozen=True):
     findings: list[Finding]
     notes: list[str]
     written: bool
+    refused: str | None = None
 
 
 def rescue(
@@ -69,8 +72,9 @@ def rescue(
     """Copy the readable prefix of a log to where it belongs below `root`; without `write` only tell what it would be.
 
     Lines are copied byte for byte, in the encoding that they have. No open turn is closed: a harness does that when it
-    resumes. Raises `PERSISTENCE_FAILED` when the log has no readable header or the disk fails, `WriteRefused(ID_TAKEN)`
-    when there is a log at that place already, `ABORTED`.
+    resumes, and what it would refuse in an event is not mended: `refused` says so beforehand. Raises
+    `PERSISTENCE_FAILED` when the log has no readable header or the disk fails, `WriteRefused(ID_TAKEN)` when there is a
+    log at that place already, `ABORTED`.
     """
     try:
         with LogReader(file, config=config) as reader:
@@ -88,6 +92,7 @@ def rescue(
                 for _ in copy.lines():
                     pass
             findings = reader.findings
+        refused = None if header.version else refusal_of_copy(file, copy.rows, config, cancel)
     except FileExistsError as error:
         raise WriteRefused(Refusal.ID_TAKEN, f"There is a log at {target} already; nothing was overwritten.") from error
     except OSError as error:
@@ -103,8 +108,9 @@ def rescue(
         events=copy.events,
         withheld=copy.withheld,
         findings=findings,
-        notes=_notes(findings, copy),
+        notes=_notes(findings, copy, refused),
         written=write,
+        refused=refused,
     )
 
 
@@ -158,7 +164,7 @@ class _Copy:
             out.write(encode_batch(b"".join(held), compression))
 
 
-def _notes(findings: list[Finding], copy: _Copy) -> list[str]:
+def _notes(findings: list[Finding], copy: _Copy, refused: str | None) -> list[str]:
     notes = dict.fromkeys(note for finding in findings if (note := _note(finding)))
     if copy.fold.problems:
         problem = copy.fold.problems[0]
@@ -167,6 +173,8 @@ def _notes(findings: list[Finding], copy: _Copy) -> list[str]:
         notes[
             "The log ends inside a turn. No events that close it are made up; a harness adds them when it resumes."
         ] = None
+    if refused is not None:
+        notes[f"What is in the kept rows is not mended, and the harness will not take the copy: {refused}"] = None
     return list(notes)
 
 

@@ -11,7 +11,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from palimpsest_core.base.cancel import CancelToken, check
+from palimpsest_core.base.cancel import CancelToken, check, watched
+from palimpsest_core.base.collector import collector_resting
 from palimpsest_core.base.errors import ErrorCode, SessionQueryError
 from palimpsest_core.base.progress import ProgressSink
 from palimpsest_core.log.text import registry_for
@@ -122,13 +123,14 @@ class Engine(SearchCalls):
         records = self._corpus.records(cancel)
         if self.config.mode == "strict" or not self.mounted:
             return records
-        rows = self._search.look_up(lambda index: overview.known_rows(index) if index is not None else {})
-        return [overview.enriched(record, rows.get(record.header.id, ())) for record in records]
+        known = overview.known_rows
+        rows = self._search.look_up(lambda index: known(index, cancel) if index is not None else {})
+        return [overview.enriched(record, rows.get(record.header.id, ())) for record in watched(records, cancel)]
 
     def filter_sessions(self, filters: Any, cancel: CancelToken | None = None) -> list[SessionRecord]:
         """The sessions that pass every filter, in the order of `list_sessions`. Raises `INVALID_FILTER`."""
         passes = session_matcher(parse_session_filters(filters))
-        return [record for record in self.list_sessions(cancel) if passes(record)]
+        return [record for record in watched(self.list_sessions(cancel), cancel) if passes(record)]
 
     def trace_session(self, session_id: Any, cancel: CancelToken | None = None) -> SessionTrace:
         """Ancestors and descendants of a session. Raises `SESSION_NOT_FOUND`, `INVALID_LINEAGE`."""
@@ -143,14 +145,15 @@ class Engine(SearchCalls):
         Otherwise the rows are the index's alone (quick; empty before the first `refresh`).
         """
         if not fresh or self._durable is None:
-            return self._search.look_up(lambda index: overview.known_overview(index) if index is not None else [])
+            known = overview.known_overview
+            return self._search.look_up(lambda index: known(index, cancel) if index is not None else [])
         present, root = overview.present_overview, self._durable.root
         return self._search.look_up(lambda index: present(root, index, self.config, cancel))
 
     def lineage(self, session_id: str, cancel: CancelToken | None = None, *, fresh: bool = True) -> SessionTrace:
         """As `trace_session`, for people: circles, lost parents and unreadable logs end the trace with a reason."""
         rows = self.sessions(cancel, fresh=fresh)
-        records = [record for row in rows if (record := overview.record_of(row)) is not None]
+        records = [record for row in watched(rows, cancel) if (record := overview.record_of(row)) is not None]
         return traces.trace_tolerantly(records, session_id, overview.unreadable_reasons(rows), cancel)
 
     def resolve_id(self, text: str, cancel: CancelToken | None = None) -> str:
@@ -339,22 +342,26 @@ class Engine(SearchCalls):
 
     # One session ----------------------------------------------------------------------------------------------------
 
+    @collector_resting
     def read_session(
         self, session_id: Any, cancel: CancelToken | None = None, *, generation: int | None = None
     ) -> SessionLog:
         """Header and all events of the balanced view."""
         return reads.session_log(self._observe(session_id, cancel, generation), cancel)
 
+    @collector_resting
     def header_of(self, session_id: Any, cancel: CancelToken | None = None) -> Header:
         """The header of a session whose log can be read."""
         return self._observe(session_id, cancel, None).header
 
+    @collector_resting
     def list_events(
         self, session_id: Any, cancel: CancelToken | None = None, *, generation: int | None = None
     ) -> list[EventRecord]:
         """Every event with its surface, ascending."""
         return reads.event_records(self._observe(session_id, cancel, generation), cancel)
 
+    @collector_resting
     def filter_events(
         self, session_id: Any, filters: Any, cancel: CancelToken | None = None, *, generation: int | None = None
     ) -> list[EventDocument]:
@@ -362,12 +369,14 @@ class Engine(SearchCalls):
         clauses = parse_event_filters(filters)
         return reads.event_documents(self._observe(session_id, cancel, generation), clauses, self._registry, cancel)
 
+    @collector_resting
     def read_surface(
         self, session_id: Any, cancel: CancelToken | None = None, *, generation: int | None = None
     ) -> SurfaceSnapshot:
         """The current surface in model order."""
         return reads.surface_snapshot(self._observe(session_id, cancel, generation), cancel)
 
+    @collector_resting
     def read_event(
         self,
         session_id: Any,
@@ -382,21 +391,25 @@ class Engine(SearchCalls):
         window = reads.parse_window(before, after, self.config.read_window_max)
         return reads.event_window(self._observe(session_id, cancel, generation), seq, window)
 
+    @collector_resting
     def trace_event(
         self, session_id: Any, seq: Any, cancel: CancelToken | None = None, *, generation: int | None = None
     ) -> EventTrace:
         """What replaced an event, what it replaced, what it cites and what cites it. Raises `EVENT_NOT_FOUND`."""
         return reads.event_trace(self._observe(session_id, cancel, generation), seq, cancel)
 
+    @collector_resting
     def read_title(self, session_id: Any, cancel: CancelToken | None = None) -> Title | None:
         """The title in force, None without one."""
         return reads.title_in_force(self._observe(session_id, cancel, None), cancel)
 
+    @collector_resting
     def read_title_snapshot(self, session_id: Any, cancel: CancelToken | None = None) -> TitleSnapshot:
         """The header with the title, if there is one."""
         seen = self._observe(session_id, cancel, None)
         return TitleSnapshot(session=seen.header, title=reads.title_in_force(seen, cancel))
 
+    @collector_resting
     def read_title_snapshots(self, session_ids: Any, cancel: CancelToken | None = None) -> list[SettledTitle]:
         """One settled result per distinct id, in the order in which they come first; one bad log spoils its own only.
 

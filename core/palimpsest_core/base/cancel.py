@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
@@ -89,10 +89,19 @@ class _Watched(Sequence[_T]):
         return self._items[index]
 
     def __iter__(self) -> Iterator[_T]:
-        for place, item in enumerate(self._items):
-            if not place % _ITEMS_BETWEEN_LOOKS:
-                self._cancel.raise_if_set()
-            yield item
+        return _looking(self._items, self._cancel)
+
+
+def stoppable(items: Iterable[_T], cancel: CancelToken | None) -> Iterable[_T]:
+    """As `watched`, for what can be gone over only once."""
+    return items if cancel is None else _looking(items, cancel)
+
+
+def _looking(items: Iterable[_T], cancel: CancelToken) -> Iterator[_T]:
+    for place, item in enumerate(items):
+        if not place % _ITEMS_BETWEEN_LOOKS:
+            cancel.raise_if_set()
+        yield item
 
 
 def watched(items: Sequence[_T], cancel: CancelToken | None) -> Sequence[_T]:

@@ -11,11 +11,12 @@ from __future__ import annotations
 import hashlib
 import json
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 import msgspec
 
+from palimpsest_core.base.cancel import CancelToken, watched
 from palimpsest_core.base.jstext import join_parts
 from palimpsest_core.log.messages import message_id
 from palimpsest_core.log.shapes import list_at, member, objects_at, text_at, whole
@@ -169,9 +170,9 @@ class LooseText:
             self._final[attempt.first] = self._text(attempt)
         self._attempts = []
 
-    def _text(self, attempt: _Attempt) -> str:
+    def _text(self, attempt: _Attempt, cancel: CancelToken | None = None) -> str:
         blocks = StreamBlocks()
-        for tag, data in attempt.pieces:
+        for tag, data in watched(attempt.pieces, cancel):
             payload = _payload(data) if isinstance(data, bytes) else data
             if tag in PACKED:
                 blocks.add_packed(tag, payload)
@@ -179,13 +180,14 @@ class LooseText:
                 blocks.add_chunk(member(payload, "chunk") if isinstance(data, bytes) else payload)
         return content_text(blocks.content(), self._registry)
 
-    def take_changes(self) -> dict[int, str]:
+    def take_changes(self, cancel: CancelToken | None = None) -> dict[int, str]:
         """Documents that are new or different since the last call, by seq; an empty text: delete that document.
 
-        Open attempts and unclaimed prompts are shown as they stand now; later calls correct them.
+        Open attempts and unclaimed prompts are shown as they stand now; later calls correct them. Raises `ABORTED`
+        once `cancel` is set, and is then as if it had not been called.
         """
         now = {seq: join_parts(list(texts.values())) for seq, texts in self._queued.items()}
-        now.update((attempt.first, self._text(attempt)) for attempt in self._attempts)
+        now.update((attempt.first, self._text(attempt, cancel)) for attempt in self._attempts)
         changes = {
             seq: text
             for seq, text in {**self._final, **now}.items()
@@ -252,16 +254,20 @@ def _digest(text: str) -> str:
     return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=12).hexdigest()
 
 
-def documents(events: Iterable[Event], registry: Registry) -> Iterator[tuple[int, str]]:
-    """Every event's text, by ascending seq, empty ones left out; with the loose text where the registry wants it."""
-    kept = list(events)
+def documents(
+    events: Sequence[Event], registry: Registry, cancel: CancelToken | None = None
+) -> Iterator[tuple[int, str]]:
+    """Every event's text, by ascending seq, empty ones left out; with the loose text where the registry wants it.
+
+    Raises `ABORTED` once `cancel` is set.
+    """
     loose: dict[int, str] = {}
     if registry.loose is not None:
         collector = LooseText(registry)
-        for event in kept:
+        for event in watched(events, cancel):
             collector.push(event)
-        loose = collector.take_changes()
-    for event in kept:
+        loose = collector.take_changes(cancel)
+    for event in watched(events, cancel):
         text = join_parts([semantic_text(event, registry), loose.get(event.seq, "")])
         if text:
             yield event.seq, text

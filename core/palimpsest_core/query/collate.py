@@ -10,6 +10,8 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 from typing import Any, TypeVar
 
+from palimpsest_core.base.cancel import CancelToken, watched
+
 T = TypeVar("T")
 
 _MARKS = "\t\n\v\f\r _-,;:!?.'\"()[]{}@*/\\&#%`^+<=>|~$"
@@ -38,25 +40,40 @@ def _collator() -> Callable[[str], Any]:
     return key
 
 
-def sort_ids(items: Iterable[T], id_of: Callable[[T], str]) -> list[T]:
-    """`items` by the collation of their ids; ids that tie completely (canonically equal ones) by code point."""
+def sort_ids(items: Iterable[T], id_of: Callable[[T], str], cancel: CancelToken | None = None) -> list[T]:
+    """`items` by the collation of their ids; ids that tie completely (canonically equal ones) by code point.
+
+    Raises `ABORTED` once `cancel` is set.
+    """
     group = sorted(items, key=id_of)
     if len(group) < 2:
         return group
     if all(id_of(item).isascii() for item in group):
-        return sorted(group, key=lambda item: _ascii_key(id_of(item)))
+        return _sorted_by(group, [_ascii_key(id_of(item)) for item in watched(group, cancel)])
     collate = _collator()
-    return sorted(group, key=lambda item: collate(id_of(item)))
+    return _sorted_by(group, [collate(id_of(item)) for item in watched(group, cancel)])
+
+
+def _sorted_by(items: list[T], keys: list[Any]) -> list[T]:
+    return [items[place] for place in sorted(range(len(items)), key=keys.__getitem__)]
 
 
 def sort_by_creation(
-    items: Sequence[T], created_at: Callable[[T], int], id_of: Callable[[T], str], *, newest_first: bool
+    items: Sequence[T],
+    created_at: Callable[[T], int],
+    id_of: Callable[[T], str],
+    *,
+    newest_first: bool,
+    cancel: CancelToken | None = None,
 ) -> list[T]:
-    """`items` by creation time, ties by the collation of ids (ascending in either case)."""
+    """`items` by creation time, ties by the collation of ids (ascending in either case).
+
+    Raises `ABORTED` once `cancel` is set.
+    """
     times: dict[int, list[T]] = {}
-    for item in items:
+    for item in watched(items, cancel):
         times.setdefault(created_at(item), []).append(item)
     ordered: list[T] = []
-    for time in sorted(times, reverse=newest_first):
-        ordered.extend(sort_ids(times[time], id_of))
+    for time in watched(sorted(times, reverse=newest_first), cancel):
+        ordered.extend(sort_ids(times[time], id_of, cancel))
     return ordered

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from palimpsest_core.base.cancel import CancelToken, check
+from palimpsest_core.base.cancel import CancelToken, check, watched
 from palimpsest_core.base.errors import ErrorCode, SessionQueryError
 from palimpsest_core.formats.catalog import Catalog
 from palimpsest_core.live.store import LiveSession, SessionStore
@@ -63,7 +63,7 @@ class Corpus:
         check(cancel)
         live = self._live_sessions()
         records = {session.id: SessionRecord(session.header, live=True, persisted=False) for session in live}
-        for stored in self.durable.records(cancel) if self.durable is not None else ():
+        for stored in watched(self.durable.records(cancel), cancel) if self.durable is not None else ():
             record = records.get(stored.header.id)
             if record is None:
                 records[stored.header.id] = stored
@@ -74,7 +74,7 @@ class Corpus:
                     f"The live and the stored session {shown(stored.header.id)} differ in their immutable headers.",
                 )
             records[stored.header.id] = msgspec.structs.replace(record, persisted=True)
-        return sorted_records(records.values())
+        return sorted_records(records.values(), cancel)
 
     def observe(self, session_id: Any, cancel: CancelToken | None = None, *, generation: int | None = None) -> Observed:
         """One session with its events. A live session is taken as it is; the store is not even looked at then.
@@ -156,8 +156,12 @@ def observe_live(session: LiveSession, *, strict: bool = False) -> Observed:
     )
 
 
-def sorted_records(records: Iterable[SessionRecord]) -> list[SessionRecord]:
+def sorted_records(records: Iterable[SessionRecord], cancel: CancelToken | None = None) -> list[SessionRecord]:
     """Records newest first, ties by the collation of ids."""
     return sort_by_creation(
-        list(records), lambda record: record.header.created_at, lambda record: record.header.id, newest_first=True
+        list(records),
+        lambda record: record.header.created_at,
+        lambda record: record.header.id,
+        newest_first=True,
+        cancel=cancel,
     )

@@ -66,7 +66,7 @@ class DurableSource:
         """A record for each session that can be listed, in no particular order."""
         return [
             SessionRecord(_as_listed(entry) if self.strict else entry.header, live=False, persisted=True)
-            for entry in self.catalog(cancel).sessions
+            for entry in watched(self.catalog(cancel).sessions, cancel)
             if entry.header is not None
         ]
 

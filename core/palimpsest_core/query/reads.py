@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from palimpsest_core.base.cancel import CancelToken, check, watched
+from palimpsest_core.base.cancel import CancelToken, watched
 from palimpsest_core.base.errors import ErrorCode, SessionQueryError
 from palimpsest_core.base.jsjson import NotPlainJson, plain_copy
 from palimpsest_core.log.loose import documents
@@ -160,8 +160,7 @@ def event_documents(
     passes = event_matcher(clauses)
     fold = seen.fold(cancel)
     found = []
-    for seq, text in documents(watched(seen.events, cancel), registry):
-        check(cancel)
+    for seq, text in documents(seen.events, registry, cancel):
         event = seen.events[seq]
         surface = fold.kind(seq)
         if passes(seq, event.type, event.time, surface) and all(pattern.search(text) for pattern in patterns):

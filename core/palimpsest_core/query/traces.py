@@ -5,10 +5,10 @@ Everything here is iterative: a chain of 50,000 sessions is walked without recur
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from palimpsest_core.base.cancel import CancelToken, check
+from palimpsest_core.base.cancel import CancelToken, check, watched
 from palimpsest_core.base.errors import ErrorCode, SessionQueryError
 from palimpsest_core.model.session import LineageNode, SessionRecord, SessionTrace
 from palimpsest_core.query.collate import sort_by_creation
@@ -50,15 +50,19 @@ def ascend(by_id: Mapping[str, SessionRecord], target: SessionRecord, cancel: Ca
     return way
 
 
-def children_of(records: Iterable[SessionRecord]) -> dict[str, list[SessionRecord]]:
+def children_of(records: Sequence[SessionRecord], cancel: CancelToken | None = None) -> dict[str, list[SessionRecord]]:
     """Each parent id with its children by creation time, then id."""
     families: dict[str, list[SessionRecord]] = {}
-    for record in records:
+    for record in watched(records, cancel):
         if isinstance(record.header.parent_session, str):
             families.setdefault(record.header.parent_session, []).append(record)
     return {
         parent: sort_by_creation(
-            family, lambda child: child.header.created_at, lambda child: child.header.id, newest_first=False
+            family,
+            lambda child: child.header.created_at,
+            lambda child: child.header.id,
+            newest_first=False,
+            cancel=cancel,
         )
         for parent, family in families.items()
     }
@@ -95,7 +99,7 @@ def forest(
     # Records are frozen, so nodes are made leaves first: every child stands after its parent in `order`.
     below: list[list[LineageNode]] = [[] for _ in order]
     top: list[LineageNode] = []
-    for index in range(len(order) - 1, -1, -1):
+    for index in watched(range(len(order) - 1, -1, -1), cancel):
         below[index].reverse()
         node = LineageNode(
             session=order[index],
@@ -112,7 +116,7 @@ def trace_session(records: Sequence[SessionRecord], session_id: Any, cancel: Can
 
     Raises `SESSION_NOT_FOUND`, and `INVALID_LINEAGE` naming the id at which the way up comes back to itself.
     """
-    by_id = {record.header.id: record for record in records}
+    by_id = {record.header.id: record for record in watched(records, cancel)}
     target = by_id.get(session_id) if isinstance(session_id, str) else None
     if target is None:
         raise SessionQueryError(ErrorCode.SESSION_NOT_FOUND, f'There is no session "{session_id}".')
@@ -122,7 +126,7 @@ def trace_session(records: Sequence[SessionRecord], session_id: Any, cancel: Can
             ErrorCode.INVALID_LINEAGE,
             f'The parents of session "{session_id}" run in a circle, which closes at "{way.cycle_at}".',
         )
-    descendants = forest(children_of(records), session_id, cancel)
+    descendants = forest(children_of(records, cancel), session_id, cancel)
     complete = way.unresolved_parent_id is None
     return SessionTrace(
         target=target,
@@ -144,7 +148,7 @@ def trace_tolerantly(
 
     `unreadable` maps the ids of sessions that are there but cannot be listed to why.
     """
-    by_id = {record.header.id: record for record in records}
+    by_id = {record.header.id: record for record in watched(records, cancel)}
     target = by_id.get(session_id)
     if target is None:
         why = unreadable.get(session_id)
@@ -152,7 +156,7 @@ def trace_tolerantly(
         raise SessionQueryError(ErrorCode.SESSION_NOT_FOUND, detail)
     way = ascend(by_id, target, cancel)
     circle = "The lineage runs in a circle here."
-    descendants = forest(children_of(records), session_id, cancel, cycle_reason=circle)
+    descendants = forest(children_of(records, cancel), session_id, cancel, cycle_reason=circle)
     reason = None
     unresolved = way.unresolved_parent_id
     if way.cycle_at is not None:

@@ -33,7 +33,7 @@ def ailing_logs(catalog: Catalog, index: SummaryIndex | None, cancel: CancelToke
     Without an index only headers and places are judged. Findings that are no trouble (an open turn, a parent that is
     elsewhere) go with those of an ailing file and make none by themselves.
     """
-    known = {row.path: row for row in known_overview(index)} if index is not None else {}
+    known = {row.path: row for row in known_overview(index, cancel)} if index is not None else {}
     circles = _circles(catalog)
     ailing: list[LogHealth] = []
     for entry in catalog.sessions:

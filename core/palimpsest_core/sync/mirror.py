@@ -11,7 +11,8 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
 
-from palimpsest_core.base.cancel import CancelToken, check
+from palimpsest_core.base.cancel import CancelToken, check, watched
+from palimpsest_core.base.collector import collector_resting
 from palimpsest_core.live.session import LiveSession
 from palimpsest_core.log.loose import documents
 from palimpsest_core.log.surface import SurfaceFold
@@ -26,9 +27,11 @@ from palimpsest_core.search.provider import IndexGrowth, IndexSnapshot, SearchPr
 from palimpsest_core.sync.revision import revision_of
 
 
-def documents_of(events: Sequence[Event], fold: SurfaceFold, registry: Registry) -> Iterator[IndexDocument]:
+def documents_of(
+    events: Sequence[Event], fold: SurfaceFold, registry: Registry, cancel: CancelToken | None = None
+) -> Iterator[IndexDocument]:
     """The documents of a whole log (seqs dense from 0), with their surfaces after its last event."""
-    for seq, text in documents(events, registry):
+    for seq, text in documents(events, registry, cancel):
         event = events[seq]
         yield IndexDocument(seq, event.type, event.time, fold.kind(seq).value, text)
 
@@ -41,6 +44,7 @@ class StoredMirror:
         self._strict = config.mode == "strict"
         self._registry = registry_for(config.extractors)
 
+    @collector_resting
     def sync(
         self, durable: DurableSource, live_ids: frozenset[str], cancel: CancelToken | None = None
     ) -> frozenset[str]:
@@ -62,14 +66,14 @@ class StoredMirror:
                 if held.get(session_id) == f"{revision_of(entry.primary.stat)} {fingerprint}":
                     continue
                 log = durable.read(entry.primary, cancel)
-                seen = observed_log(log, strict=durable.strict)
+                seen = observed_log(log, strict=durable.strict, cancel=cancel)
                 if self._strict:
-                    check_texts(seen.events)
+                    check_texts(watched(seen.events, cancel))
                 self._provider.replace_persisted(
                     IndexSnapshot(
                         SessionRecord(seen.header, live=False, persisted=True),
                         f"{revision_of(log.state.stat)} {fingerprint}",
-                        documents_of(seen.events, seen.fold(), self._registry),
+                        documents_of(seen.events, seen.fold(cancel), self._registry, cancel),
                     )
                 )
         return frozenset(entries)
@@ -102,32 +106,35 @@ class LiveMirror:
         for session_id, session in open_now.items():
             check(cancel)
             try:
-                self._follow(session, session.events, session_id in stored_ids)
+                self._follow(session, session.events, session_id in stored_ids, cancel)
             except BaseException:
                 # What the provider holds now is not known: next time the session is told anew.
                 self._seen.pop(session_id, None)
                 raise
 
-    def _follow(self, session: LiveSession, events: Sequence[Event], persisted: bool) -> None:
+    def _follow(
+        self, session: LiveSession, events: Sequence[Event], persisted: bool, cancel: CancelToken | None
+    ) -> None:
         seen = self._seen.get(session.id)
         if seen is not None and (seen.life, seen.count, seen.persisted) == (session.life, len(events), persisted):
             return
         if self._strict:
-            check_texts(events)
+            check_texts(watched(events, cancel))
         record = SessionRecord(session.header, live=True, persisted=persisted)
         fingerprint = f"{session.life}:{len(events)}"
         grew = seen is not None and len(events) > seen.count
         # Text that belongs to no single event may take back what was there before: then all is told anew.
         if seen is None or seen.life != session.life or (grew and self._registry.loose is not None):
             fold = SurfaceFold(session.header.version)
-            fold.push_all(events)
-            snapshot = IndexSnapshot(record, fingerprint, documents_of(events, fold, self._registry))
+            fold.push_all(watched(events, cancel))
+            told = documents_of(events, fold, self._registry, cancel)
+            snapshot = IndexSnapshot(record, fingerprint, told)
             self._provider.replace_live(snapshot)
             self._seen[session.id] = _Seen(session.life, len(events), persisted, fold)
             return
         remarked: dict[int, str] = {}
         fresh: list[IndexDocument] = []
-        for event in events[seen.count :]:
+        for event in watched(events[seen.count :], cancel):
             step = seen.fold.push(event)
             remarked.update(dict.fromkeys(step.replaced, Surface.SHADOWED.value))
             text = semantic_text(event, self._registry)

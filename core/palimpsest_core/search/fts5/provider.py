@@ -277,12 +277,17 @@ class Fts5Provider(HeldLogs):
 
     # -- the session list ------------------------------------------------------------------------------------------
 
-    def summaries(self, active_seconds: float = ACTIVE_SECONDS, now: float | None = None) -> list[SessionSummary]:
+    def summaries(
+        self,
+        active_seconds: float = ACTIVE_SECONDS,
+        now: float | None = None,
+        cancel: CancelToken | None = None,
+    ) -> list[SessionSummary]:
         """A row for every session and for every log that cannot be one, in no particular order; one quick query.
 
         An open turn counts as active while its log grew within `active_seconds` of `now` (seconds since the epoch).
         """
-        return self._read(None, lambda: self._summaries.listed(active_seconds, now))
+        return self._read(cancel, lambda: self._summaries.listed(active_seconds, now))
 
     def summaries_of(self, session_id: str) -> list[SessionSummary]:
         """Every log of one session (generations, twins), the one that answers first; empty when there is none."""

@@ -1,0 +1,80 @@
+"""The cycle collector rests during long reads, and only then."""
+
+from __future__ import annotations
+
+import gc
+import threading
+from collections.abc import Iterator
+
+import pytest
+
+from palimpsest_core.base.collector import collector_resting
+
+
+@pytest.fixture(autouse=True)
+def collector() -> Iterator[None]:
+    """The collector as a program starts with it."""
+    enabled = gc.isenabled()
+    gc.unfreeze()
+    gc.enable()
+    yield
+    gc.unfreeze()
+    if not enabled:
+        gc.disable()
+
+
+@collector_resting
+def is_collecting() -> bool:
+    return gc.isenabled()
+
+
+def test_the_collector_rests_inside_and_goes_on_after() -> None:
+    assert not is_collecting()
+    assert gc.isenabled()
+    assert gc.get_freeze_count() == 0
+
+
+def test_it_goes_on_after_a_failure_too() -> None:
+    with pytest.raises(ZeroDivisionError):
+        collector_resting(lambda: 1 / 0)()
+    assert gc.isenabled()
+
+
+def test_what_was_made_inside_is_old_then_and_garbage_of_it_is_found_by_a_full_collection() -> None:
+    @collector_resting
+    def knot() -> None:
+        circle: list[object] = []
+        circle.append(circle)
+
+    gc.collect()
+    knot()
+    assert gc.collect(0) == 0
+    assert gc.collect() == 1
+
+
+def test_a_collector_that_somebody_switched_off_or_whose_objects_are_set_aside_is_left_alone() -> None:
+    gc.disable()
+    assert not is_collecting()
+    assert not gc.isenabled()
+    gc.enable()
+    gc.freeze()
+    assert is_collecting()
+    assert gc.get_freeze_count() > 0
+
+
+def test_with_several_threads_inside_the_last_one_out_lets_it_go_on() -> None:
+    inside, leave = threading.Event(), threading.Event()
+
+    @collector_resting
+    def wait() -> None:
+        inside.set()
+        leave.wait(10)
+
+    thread = threading.Thread(target=wait)
+    thread.start()
+    assert inside.wait(10)
+    assert not is_collecting()
+    assert not gc.isenabled()
+    leave.set()
+    thread.join(10)
+    assert gc.isenabled()

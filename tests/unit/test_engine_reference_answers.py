@@ -270,3 +270,12 @@ def test_minus_zero_is_a_time_that_only_the_whole_session_cannot_be_read_with(tm
     assert listed[0]["time"] == 0
     assert not [answer for answer in others if isinstance(answer, str)]
     assert whole == "SESSION_QUERY_CORRUPT_SESSION"
+
+
+@pytest.mark.parametrize("key", ["compression", "openAt", "journalMode", "defaultLimit", "maxLimit", "readWindowMax"])
+def test_a_null_setting_of_the_engine_is_an_absent_one(tmp_path: Path, key: str) -> None:
+    write(tmp_path, frame(header()))
+    config: dict[str, Any] = {key: None}
+    (listed,) = ask(tmp_path, {"op": "listSessions"}, **config)
+    assert [record["header"]["id"] for record in listed] == ["sess"]
+    assert ask(tmp_path, {"op": "listSessions"}, mounted=None) == [[]]

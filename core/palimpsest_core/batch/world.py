@@ -34,8 +34,10 @@ class World:
         engine_settings = dict(self.settings)
         mounted = bool(engine_settings.pop("mounted", True))
         engine_settings.pop("tools", None)
+        # To the reference a null is an absent setting (but for `mounted`, where it is a no).
+        given = {key: value for key, value in engine_settings.items() if value is not None}
         try:
-            config = parse_config(engine_settings, mode="strict")
+            config = parse_config(given, mode="strict")
             # The delay before background writes counts as endless, so that no answer depends on the clock.
             store = SessionStore(window_seconds=None)
             self._engine = Engine(

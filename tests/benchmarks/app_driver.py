@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 _TICK_S = 0.005
-_KEYS = ["j", "G", "k", "g", "ctrl+d", "}", "J", "space", "j", "[", "{", "K"]
+_KEYS = ["j", "G", "k", "g", "ctrl+d", "}", "J", "space", "j", "v", "v", "v"]
 _ROUNDS = 6
 _DELAY_S = 6.0
 

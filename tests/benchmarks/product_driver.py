@@ -3,6 +3,7 @@
     product_driver.py engine ROOT DB    the whole engine: every search looks at the root first
     product_driver.py index  ROOT DB    the index alone, nothing kept between searches
     product_driver.py kept   ROOT DB    the index alone, with its kept lists
+    product_driver.py build  ROOT DB    brings the index up to date, and searches for nothing
 A line may hold `cwd`: then only sessions of that directory count.
 """
 
@@ -38,9 +39,13 @@ def main() -> None:
         began = time.perf_counter()
         if engine is None:
             engine = Engine(Path(root), index=index, config=config())
-        page = engine.search_sessions(question["query"], filters, fresh=mode == "engine")
+        items: list[list[Any]] = []
+        if mode == "build":
+            engine.refresh()
+        else:
+            page = engine.search_sessions(question["query"], filters, fresh=mode == "engine")
+            items = [[hit.header.id, hit.best_match.seq] for hit in page.items]
         took = (time.perf_counter() - began) * 1000
-        items = [[hit.header.id, hit.best_match.seq] for hit in page.items]
         rss = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1000
         print(json.dumps({"ms": took, "items": items, "rss_mb": rss}), flush=True)
 

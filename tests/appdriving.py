@@ -150,6 +150,7 @@ class Driver:
         await self.press("slash")
         await self.type(text)
         await self.until(lambda: self.desk.finding.has_found(phrase or text), "the hits are there")
+        await settle(self.pilot)
 
     async def previewed(self) -> None:
         """Wait until the session under the cursor of the list is shown beside it (on a narrow screen it is not)."""

@@ -41,7 +41,8 @@ class PalimpsestApp(App[int]):
         Binding("ctrl+q", "quit", "Quit", show=False, priority=True),
     ]
     CSS = """
-    CommandPalette > Vertical { width: 80%; max-width: 90; }
+    CommandPalette > Vertical { width: 80%; max-width: 90; margin-top: 2; }
+    CommandPalette CommandList { max-height: 60vh; }
     ModalScreen { background: $background 60%; }
     """
 

@@ -192,7 +192,7 @@ def _inbox(event: Event, width: int) -> str:
     parts = [_blocks(objects_at(message, "content"), width) for message in inserted[:3]]
     if removed:
         canceled = text_at(event.data, "outcome") == "canceled"
-        parts.append(f"[{removed} {'cancelled' if canceled else 'taken'}]")
+        parts.append(f"[{removed} queued, {'cancelled' if canceled else 'now taken up'}]")
     return "  ".join(part for part in parts if part) or "[nothing queued]"
 
 

@@ -13,6 +13,7 @@ import click
 from palimpsest_tui.cli.exits import Exit, Failure, exit_of
 from palimpsest_tui.cli.options import Settings, group_options
 from palimpsest_tui.cli.output import ReaderGone, abandon_stdout, say, say_progress
+from palimpsest_tui.version import VERSION
 
 COMMANDS = {
     "ls": "List sessions, the most recently active first.",
@@ -78,7 +79,7 @@ def looks_like_path(word: str) -> bool:
     invoke_without_command=True,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
-@click.version_option(package_name="dsh-palimpsest", message="palimpsest %(version)s")
+@click.version_option(VERSION, message="palimpsest %(version)s")
 @group_options
 @click.pass_context
 def cli(ctx: click.Context, root: str | None, index: str | None, json: bool) -> Any:

@@ -8,7 +8,6 @@ import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
@@ -17,6 +16,7 @@ import click
 from palimpsest_tui.cli.corpus import find_session, open_engine
 from palimpsest_tui.cli.exits import Exit, Failure
 from palimpsest_tui.cli.options import Settings, as_utf8, shared_options
+from palimpsest_tui.version import VERSION
 
 if TYPE_CHECKING:
     from palimpsest_core import Engine
@@ -48,7 +48,7 @@ def command(settings: Settings, caller: str | None, cwd: str | None) -> int:
         else:
             who = Caller(None, _workspace(as_utf8(cwd or "")))
         with _indexing(engine):
-            serve_stdio(Toolbox(engine, who), _version())
+            serve_stdio(Toolbox(engine, who), VERSION)
     return Exit.FINE
 
 
@@ -74,14 +74,6 @@ def _indexing(engine: Engine) -> Iterator[None]:
     finally:
         cancel.set()
         worker.join()
-
-
-def _version() -> str:
-    try:
-        return version("dsh-palimpsest")
-    except PackageNotFoundError:
-        # Run from a source tree that was not installed.
-        return "0"
 
 
 def _workspace(directory: str) -> str:

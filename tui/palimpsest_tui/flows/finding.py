@@ -12,10 +12,10 @@ from palimpsest_core import ErrorCode, OpenLog, SessionQueryError, printable_lin
 from palimpsest_core.model.search import SessionHit
 from palimpsest_core.model.session import SessionSummary
 from palimpsest_tui.flows.scopes import Scopes
+from palimpsest_tui.flows.tallying import bar_facts
 from palimpsest_tui.jobs.asking import sentence
 from palimpsest_tui.jobs.searching import Ask, Hits, matches_in, scan_logs, search_index
 from palimpsest_tui.jobs.seeking import Seeker
-from palimpsest_tui.reading.lines import Line, Piece
 from palimpsest_tui.searching.resolve import Resolved, Scope, resolve
 from palimpsest_tui.searching.vocabulary import vocabulary
 from palimpsest_tui.searching.words import SearchText, read_words, with_word
@@ -44,7 +44,8 @@ class Finding:
         self.hits: Hits | None = None
         self._ask: Ask | None = None
         self._timer: Timer | None = None
-        self._matches: tuple[OpenLog, list[int]] | None = None
+        self.matches: tuple[OpenLog, list[int]] | None = None
+        """The open log and the numbers of its events that match, ascending; None before they are found."""
         self._match_indexes: frozenset[int] = frozenset()
         self._go_on: int = 0
         self._past_at = -1
@@ -52,8 +53,12 @@ class Finding:
         self._again = False
         self._early = False
         self._grew = False
-        self._not_held: OpenLog | None = None
+        self.not_held: OpenLog | None = None
+        """The open log where the index does not hold it."""
         self._left_text = ""
+        self._tell_scope = False
+        self.counts: dict[Scope, int] = {}
+        """How many events match in each scope, as far as one answer tells."""
 
     @property
     def has_phrase(self) -> bool:
@@ -127,7 +132,7 @@ class Finding:
         restricted = self.resolved.test is not None or self.scopes.scope is not Scope.ALL
         ids = [session.id for session in wanted] if restricted else None
         phrase = self.search.phrase
-        ask = Ask(phrase, self.search.literal, ids, self.resolved.event_filters)
+        ask = Ask(phrase, self.search.literal, ids, [*self.resolved.event_filters, *self.scopes.events()])
         if ask != self._ask:
             self._forget_matches()
         self._again = ask == self._ask and self.hits is not None and self.hits.done
@@ -152,6 +157,12 @@ class Finding:
         self.hits = hits
         if hits.done:
             self._searching = False
+            self.counts = {} if hits.more else self.scopes.counted(hits)
+            if self._tell_scope:
+                self._tell_scope = False
+                self._desk.say(f"Scope: {self.scopes.scope.value}. {self._told_hits(hits)}.")
+        if self.scopes.scope not in (Scope.EVENT, Scope.SESSION):
+            self._desk.panes.reveal_hits()
         self._show_hits(keep=not first)
         self.facts()
         if hits.done and self._go_on:
@@ -160,6 +171,12 @@ class Finding:
             self.log_opened()
             if self._grew:
                 self._run()
+
+    @staticmethod
+    def _told_hits(hits: Hits) -> str:
+        more = "at least " if hits.more else ""
+        matches = sum(hit.matches or 1 for hit in hits.hits)
+        return f"{more}{numbers.plural(matches, 'hit')} in {numbers.plural(len(hits.hits), 'session')}"
 
     def _show_hits(self, *, keep: bool) -> None:
         if self.hits is None or not self.has_phrase:
@@ -207,54 +224,9 @@ class Finding:
         self._desk.say(f"Search: {sentence(error)}", bad=True)
         self.facts()
 
-    # The facts at the right of the bar ---------------------------------------------------------------------------
-
     def facts(self) -> None:
-        """Scope, which engine answered over how many sessions, and where `n` stands."""
-        pieces: Line = []
-        wide = self._desk.screen.size.width >= 100
-        if self.search.export_to is not None:
-            pieces.append(Piece("enter exports the session", "bar--strong"))
-        elif self.has_phrase:
-            pieces.append(Piece(f"scope: {self.scopes.scope.value}", "bar--dim"))
-            if wide:
-                pieces.append(Piece(" (^t widens)", "bar--dim"))
-            pieces.append(Piece("  "))
-            pieces += self._count_pieces(wide=wide)
-        elif self.resolved.test is not None:
-            left = len(self.resolved.sessions(self._desk.listing.sessions))
-            pieces.append(Piece(f"{numbers.plural(left, 'session')} left", "bar--dim"))
-        self._desk.search_bar.show_facts(pieces)
-
-    def _count_pieces(self, *, wide: bool) -> Line:
-        hits = self.hits
-        if hits is None:
-            return [Piece("searching…", "bar--dim")]
-        pieces: Line = []
-        if self._matches is not None and self._matches[1]:
-            seqs = self._matches[1]
-            index = self._desk.timeline.event_index
-            log = self._matches[0]
-            seq = log.table.seqs[index] if index is not None and index < len(log) else -1
-            place = bisect_left(seqs, seq)
-            at = str(place + 1) if place < len(seqs) and seqs[place] == seq else "–"
-            pieces.append(Piece(f"{at} of {numbers.plural(len(seqs), 'hit')}", "bar--strong"))
-            pieces.append(Piece(" n/N", "bar--key"))
-        else:
-            more = "+" if hits.more else ""
-            pieces.append(Piece(f"{numbers.plural(len(hits.hits), 'session')}{more}", "bar--strong"))
-        indexed = self._desk.living.indexed()
-        if wide or not hits.done or indexed is not None:
-            state = f"{hits.scanned} of {hits.sessions}" if not hits.done else f"over {numbers.exact(hits.sessions)}"
-            if indexed is not None:
-                state = "over {} of {} logs".format(*map(numbers.exact, indexed))
-            pieces.append(Piece(f"  {hits.engine} {state}", "bar--dim"))
-        if self._not_held is not None and self._not_held is self._desk.opening.log:
-            yet = " yet" if self._desk.living.indexed() is not None else ""
-            pieces.append(Piece(f"  this session is not indexed{yet}", "bar--dim"))
-        if hits.skipped:
-            pieces.append(Piece(f"  {hits.skipped} skipped", "bar--bad"))
-        return pieces
+        """Say in the bar where was searched, by what, and where `n` stands."""
+        self._desk.search_bar.show_facts(bar_facts(self._desk, self))
 
     # Matches of the open log -------------------------------------------------------------------------------------
 
@@ -263,14 +235,14 @@ class Finding:
         log = self._desk.opening.log
         if log is None or log.header is None or self._ask is None:
             return
-        if self._matches is not None and self._matches[0] is log:
+        if self.matches is not None and self.matches[0] is log:
             return
         work = partial(matches_in, self.seeker, log.session_id, self._ask)
         self._desk.jobs.ask("matches", work, partial(self._matched, log), self._not_matched)
 
     def _not_matched(self, error: Exception) -> None:
         if isinstance(error, SessionQueryError) and error.code is ErrorCode.SESSION_NOT_FOUND:
-            self._not_held = self._desk.opening.log  # no fault: it is asked again when the index has more
+            self.not_held = self._desk.opening.log  # no fault: it is asked again when the index has more
             self.facts()
             return
         self._desk.say(f"Search in this session: {sentence(error)}", bad=True)
@@ -278,8 +250,8 @@ class Finding:
     def _matched(self, log: OpenLog, seqs: list[int]) -> None:
         if log is not self._desk.opening.log:
             return
-        self._matches = (log, seqs)
-        self._not_held = None
+        self.matches = (log, seqs)
+        self.not_held = None
         self._match_indexes = frozenset(index for seq in seqs if (index := log.index_of_seq(seq)) is not None)
         self._desk.marking.show()
         self._desk.inspecting.show()
@@ -290,17 +262,17 @@ class Finding:
 
     def matches_in(self, log: OpenLog) -> frozenset[int]:
         """The indexes of the events of a log that match."""
-        return self._match_indexes if self._matches is not None and self._matches[0] is log else frozenset()
+        return self._match_indexes if self.matches is not None and self.matches[0] is log else frozenset()
 
     def _forget_matches(self) -> None:
         self._desk.jobs.take_back("matches")
-        self._matches = None
+        self.matches = None
         self._match_indexes = frozenset()
         self._desk.marking.show()
 
     def log_changed(self) -> None:
         """The open log grew or was read anew: its matches are found again once the index has it."""
-        self._matches = None
+        self.matches = None
         self.log_opened()
 
     def go_hit(self, step: int) -> None:
@@ -309,8 +281,12 @@ class Finding:
         if not self.has_phrase:
             self._desk.say("Nothing is searched for: / starts a search.")
             return
-        if log is not None and self._matches is not None and self._matches[0] is log and self._matches[1]:
-            seqs = self._matches[1]
+        if self.scopes.scope is Scope.EVENT and self.hits is not None and self.hits.hits:
+            if not self._desk.inspector.go_match(step):
+                self._desk.say("There is no further match in this event; / then ctrl+t searches the session.")
+            return
+        if log is not None and self.matches is not None and self.matches[0] is log and self.matches[1]:
+            seqs = self.matches[1]
             index = self._desk.timeline.event_index
             here = log.table.seqs[index] if index is not None and index < len(log) else -1
             place = bisect_right(seqs, here) if step > 0 else bisect_left(seqs, here) - 1
@@ -348,15 +324,16 @@ class Finding:
         elif what == "leave":
             self._desk.panes.enter(self._desk.panes.level)
         elif what == "older":
+            self._past(1)
+        elif what == "newer":
             if self.has_phrase and self.hits is not None and self.hits.hits:
                 self._desk.panes.enter("sessions")
             else:
-                self._past(1)
-        elif what == "newer":
-            self._past(-1)
+                self._past(-1)
         elif what == "widen":
             self.scopes.widen()
             self._desk.say(f"Scope: {self.scopes.scope.value}.")
+            self._tell_scope = self.has_phrase
             self.rerun()
 
     def _open_first(self) -> None:

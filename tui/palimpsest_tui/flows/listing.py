@@ -127,6 +127,8 @@ class Listing:
         self.loaded = True
         if first or listed.sessions != self.sessions:
             self._changed(listed)
+        else:
+            self._desk.living.sessions_changed()
         if first:
             self._desk.screen.sessions_known()
             # What the index knew is shown first; then the root is looked through, and the index follows it.
@@ -149,6 +151,7 @@ class Listing:
         self._desk.opening.sessions_changed()
         self._desk.generations.sessions_changed()
         self._desk.ailing.sessions_changed(listed.ailing)
+        self._desk.living.sessions_changed()
         if moved:
             self._desk.kinship.sessions_changed()
         self._desk.telling.where()

@@ -25,6 +25,8 @@ _LIST_REST_S = 2.0
 """Changes of the root are gathered: the list is read again soon after the first one, then not again for this long."""
 _SEARCH_REST_S = 1.0
 """While the index fills, a search is repeated at most this often."""
+_STALLED_LOOKS = 15
+"""How often the list is read again while another process that keeps the index seems to get no further."""
 _MEMORY = ":memory:"
 
 
@@ -42,6 +44,10 @@ class Living:
         self._listed_at = 0.0
         self._searched_at = 0.0
         self._building = False
+        self._elsewhere = False
+        """Whether another process keeps the index; ours waits to take its place."""
+        self._seen: tuple[int, int] | None = None
+        self._stalled = 0
         self._left: int | None = None
         self.following = False
         self.gone = False
@@ -87,15 +93,17 @@ class Living:
         self._index_changed()
 
     def _reported(self, report: Report) -> None:
+        if report.event in ("started", "progress", "refreshed", "current"):
+            self._elsewhere = False
         if report.event == "progress":
             self._building, self._left = True, (report.logs_total or 0) - (report.logs_done or 0)
             self._index(_progress(report))
             if self._left:
                 self._search_more()
         elif report.event == "waiting":
-            self._building = False
-            self._index("kept by another process")
+            self._building, self._elsewhere = False, True
             self._watch_root()
+            self.sessions_changed()
         elif report.event == "current":
             self._building = False
             self._index("100%")
@@ -146,6 +154,18 @@ class Living:
         self._desk.telling.index_text = f"idx {text}"
         self._desk.telling.where()
 
+    def sessions_changed(self) -> None:
+        """The list was read again. Where another process keeps the index, the list is all that tells how far it is."""
+        if not self._elsewhere:
+            return
+        indexed = self.indexed()
+        told = "" if indexed is None else "{} of {}, ".format(*map(numbers.exact, indexed))
+        self._index(f"{told}kept by another process")
+        self._stalled = self._stalled + 1 if indexed == self._seen else 0
+        self._seen = indexed
+        if indexed is not None and self._stalled < _STALLED_LOOKS:
+            self._list_soon()
+
     def _index_changed(self) -> None:
         """The index holds more than before: titles and counts for the list, hits for the search."""
         self._list_soon()
@@ -158,10 +178,13 @@ class Living:
 
     def indexed(self) -> tuple[int, int] | None:
         """How many of how many readable logs the index holds while it is being filled; None once it holds all."""
-        if not self._building:
+        if not self._building and not self._elsewhere:
             return None
         known = [session for session in self._desk.listing.sessions if session.header is not None]
-        left = sum(not session.indexed for session in known) if self._left is None else min(self._left, len(known))
+        if self._elsewhere or self._left is None:
+            left = sum(not session.indexed for session in known)
+        else:
+            left = min(self._left, len(known))
         return (len(known) - left, len(known)) if left or not known else None
 
     def reindex(self) -> None:

@@ -100,6 +100,12 @@ class Panes:
         self.pane(name).focus()
         self._desk.telling.status()
 
+    def reveal_hits(self) -> None:
+        """On a narrow screen, show the hits to a person who types, whatever pane they came from."""
+        if self.narrow and self.level != "sessions" and self._desk.search_bar.input.has_focus:
+            self.level = "sessions"
+            self.apply()
+
     def cycle(self, step: int) -> None:
         """The next or previous pane that is on the screen; on a narrow one all of them in turn."""
         names = [name for name in ORDER if self.narrow or (self.pane(name).display and self._on_screen(name))]

@@ -87,7 +87,10 @@ class Telling:
             )
             return [Piece(loading, "bar--dim")]
         row = log.row(index)
-        pieces: Line = [Piece(f"{index + 1}/{len(log)}  ", "bar--strong")]
+        place = self._desk.timeline.place()
+        run = place.span.events if place is not None and not place.opened else 1
+        upto = f"–{index + run}" if run > 1 else ""
+        pieces: Line = [Piece(f"{index + 1}{upto}/{len(log)}  ", "bar--strong")]
         if row.flags & Flag.WITHHELD:
             pieces.append(Piece("W withheld", "badge--error"))
         else:

@@ -95,6 +95,11 @@ LEGEND: tuple[tuple[str, str], ...] = (
     ("fork:", "a session that was branched off another one and took its history over"),
     ("sub:", "a subagent that started afresh"),
     ("fsub:", "a subagent that took its parent's history over"),
-    ("15+90", "15 events of its own, 90 inherited"),
+    ("15+90", "15 events of its own, 90 inherited (15+: there is no room for the second number)"),
+    ("+3 =2", "beside a hit: three more events of that session match; two sessions carry the same event"),
+    ("v3 of v0 v3", "two files of one session, in two formats; the one in v3 is shown, V opens the other"),
+    ("24 + 0", "on the health screen: rows of a log that are shown, and rows withheld after the damage"),
+    ("[+] [-]", "a folded run of rows, opened with l and closed with h"),
+    ("[%]", "it replaced earlier events: l shows them in place, % goes to them"),
 )
 """Every letter and mark with its meaning, for the help."""

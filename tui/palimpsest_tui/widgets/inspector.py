@@ -62,6 +62,7 @@ class Inspector(LineList):
         self.document: Document = EMPTY
         self._matcher = Matcher("")
         self._wide = 0
+        self._match_row = -1
 
     def show(self, document: Document, matcher: Matcher, *, keep: bool) -> None:
         """Show a document from its start, or from the first match; `keep` stays where the reader is."""
@@ -76,11 +77,24 @@ class Inspector(LineList):
             self._scroll_now(at)
             return
         match = self._first_match() if matcher else None
+        self._match_row = -1 if match is None else match
         if match is not None:
             self.go(match, tell=False)
             self._scroll_now(match - 3)
         elif document.has_cursor:
             self.go(document.first_line, tell=False)
+
+    def go_match(self, step: int) -> bool:
+        """Go to the next (1) or previous (-1) line that matches. False when there is none."""
+        here = self.cursor if self.document.has_cursor else self._match_row
+        stop = min(len(self.document), _SEARCH_LINES) if step > 0 else -1
+        for row in range(here + step, stop, step):
+            if row >= 0 and self._matcher and self._matcher.spans(text_of(self.document.line(row))):
+                self._match_row = row
+                self.go(row, tell=False)
+                self._scroll_now(row - 3)
+                return True
+        return False
 
     def _first_match(self) -> int | None:
         for number in range(min(len(self.document), _SEARCH_LINES)):

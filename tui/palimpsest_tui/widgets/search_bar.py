@@ -54,11 +54,11 @@ class SearchInput(Input):
         self.post_message(self.Asked("open"))
 
     def action_older(self) -> None:
-        """To the hits, or an older search."""
+        """An older search."""
         self.post_message(self.Asked("older"))
 
     def action_newer(self) -> None:
-        """A newer search."""
+        """To the hits, or a newer search."""
         self.post_message(self.Asked("newer"))
 
     def action_widen(self) -> None:
@@ -140,7 +140,7 @@ class SearchBar(Vertical):
         """Scope, engine and count at the right of the input."""
         bar = self.query_one("#search-facts", Bar)
         bar.set([], pieces)
-        bar.styles.width = sum(cell_len(piece.text) for piece in pieces) + 2
+        bar.styles.width = min(sum(cell_len(piece.text) for piece in pieces) + 2, max(14, self.size.width * 3 // 5))
 
     def show_chips(self, search: SearchText, problems: dict[int, str]) -> None:
         """The filter words as chips, invalid ones struck through with the reason; else the candidates of the word."""

@@ -137,7 +137,7 @@ class SessionList(LineList):
 
     def _draw_session(self, session: SessionSummary, rail: str, width: int) -> list[Segment]:
         dim = self.partial("line--dim")
-        numbers_width = 13  # age (7) and events (6), each with a space before it
+        numbers_width = 14  # age (7) and events (7), each with a space before it
         mark = Segment(mark_of(session), self._state_style(session.state))
         width -= 1
         wide, wider = width >= 52, width >= 66
@@ -150,7 +150,7 @@ class SessionList(LineList):
             segments.append(Segment(" " + fit(printable_line(project_name(session)), 15), dim))
         when = numbers.age(session.last_time or session.created_at, self._now_ms)
         segments.append(Segment(fit_right(when, 7), dim))
-        segments.append(Segment(fit_right(counted(session), 6), dim))
+        segments.append(Segment(fit_right(counted(session), 7), dim))
         if wide:
             segments.append(Segment(fit_right(numbers.size(session.size), 8), dim))
         return segments
@@ -203,7 +203,7 @@ def counted(session: SessionSummary) -> str:
     if not session.inherited or session.own is None:
         return numbers.count(session.events)
     both = f"{numbers.count(session.own)}+{numbers.count(session.inherited)}"
-    return both if len(both) <= 5 else f"{numbers.count(session.own)}+"
+    return both if len(both) <= 6 else f"{numbers.count(session.own)}+"
 
 
 def title_of(session: SessionSummary) -> str:

@@ -1,0 +1,128 @@
+"""Scopes of a search, an index that another process keeps, hits on a narrow screen, the help of a pane."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+from appdriving import Launch
+
+from palimpsest_core.writer.demo import DemoCorpus
+from palimpsest_tui.jobs.indexing import Report
+from palimpsest_tui.screens.help import HelpScreen
+from palimpsest_tui.searching.resolve import Scope
+from palimpsest_tui.widgets.status_bar import Bar
+
+
+def run(flow: object) -> None:
+    asyncio.run(flow)  # type: ignore[arg-type]
+
+
+def test_a_search_in_this_event_finds_its_lines_and_widens_to_the_session(demo: DemoCorpus, launch: Launch) -> None:
+    async def flow() -> None:
+        async with launch(demo.root) as driver:
+            await driver.indexed()
+            finding, desk = driver.desk.finding, driver.desk
+            await driver.search("rounding")
+            await driver.press("enter")
+            await driver.quiet()
+            here = desk.finding.scopes.event()
+            assert here is not None
+            finding.scopes.scope = Scope.EVENT
+            finding.rerun()
+            await driver.quiet()
+            assert finding.hits is not None
+            assert [hit.best_match.seq for hit in finding.hits.hits] == [here]
+            assert finding.matches is not None
+            assert finding.matches[1] == [here]
+            facts = driver.screen.query_one("#search-facts", Bar)
+            assert "this event" in facts.text
+            for _ in range(50):
+                await driver.press("n")
+                if "no further match in this event" in driver.text():
+                    break
+            assert "no further match in this event" in driver.text()
+            await driver.press("slash", "ctrl+t")
+            await driver.quiet()
+            assert finding.scopes.scope is Scope.SESSION
+            assert "Scope: this session." in driver.text()
+            assert "in 1 session." in driver.text()
+
+    run(flow())
+
+
+def test_the_counts_of_the_narrower_scopes_are_shown_where_there_is_room(demo: DemoCorpus, launch: Launch) -> None:
+    async def flow() -> None:
+        async with launch(demo.root, (200, 60)) as driver:
+            await driver.indexed()
+            await driver.search("rounding")
+            await driver.press("enter")
+            await driver.quiet()
+            driver.desk.finding.rerun()
+            await driver.quiet()
+            counts = driver.desk.finding.counts
+            assert list(counts) == [Scope.SESSION, Scope.LINEAGE, Scope.PROJECT, Scope.ALL]
+            assert 0 < counts[Scope.SESSION] <= counts[Scope.LINEAGE] <= counts[Scope.ALL]
+            assert f"session {counts[Scope.SESSION]} · lineage" in driver.screen.query_one("#search-facts", Bar).text
+
+    run(flow())
+
+
+def test_an_index_that_another_process_still_fills_is_called_incomplete(
+    demo: DemoCorpus, launch: Launch, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from palimpsest_tui.flows import living
+
+    def waiting(engine: object, orders: object, cancel: object, tell: object) -> int:
+        tell(Report("waiting"))  # type: ignore[operator]
+        cancel.wait(60)  # type: ignore[attr-defined]
+        return 0
+
+    monkeypatch.setattr(living, "run_indexer", waiting)
+
+    async def flow(index: Path) -> None:
+        async with launch(demo.root, index=index) as driver:
+            await driver.until(lambda: "kept by another process" in driver.text(), "it says who keeps the index")
+            known = [session for session in driver.desk.listing.sessions if session.header is not None]
+            assert known
+            assert driver.desk.living.indexed() == (0, len(known))
+            assert f"idx 0 of {len(known)}" in driver.desk.telling.index_text
+            await driver.press("slash")
+            await driver.type("rounding")
+            await driver.until(lambda: "Nothing found yet" in driver.text(), "an empty answer is not called final")
+
+    run(flow(Path(demo.root).parent / "kept-elsewhere.sqlite"))
+
+
+def test_on_a_narrow_screen_typing_shows_the_hits_wherever_one_was(demo: DemoCorpus, launch: Launch) -> None:
+    async def flow() -> None:
+        async with launch(demo.root, (80, 24)) as driver:
+            await driver.indexed()
+            await driver.press("j", "enter")
+            await driver.quiet()
+            await driver.search("rounding")
+            assert driver.desk.panes.level == "sessions"
+            assert "1 Hits" in driver.text()
+
+    run(flow())
+
+
+@pytest.mark.parametrize("size", [(120, 40), (40, 10)])
+def test_the_help_begins_with_the_keys_of_the_pane_and_fits(
+    demo: DemoCorpus, launch: Launch, size: tuple[int, int]
+) -> None:
+    async def flow() -> None:
+        async with launch(demo.root, size) as driver:
+            await driver.indexed()
+            await driver.press("2", "question_mark")
+            await driver.until(lambda: isinstance(driver.app.screen, HelpScreen), "the help is open")
+            await driver.quiet()
+            text = driver.text()
+            assert "the pane timeline" in text
+            assert "…" not in text.partition("the pane timeline")[2].partition("\n ")[0]
+            screen = driver.app.screen
+            assert isinstance(screen, HelpScreen)
+            assert all(sum(len(piece.text) for piece in line) <= size[0] - 6 + 2 for line in screen._lines())
+
+    run(flow())

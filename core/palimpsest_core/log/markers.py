@@ -53,11 +53,13 @@ def parse_op(raw: Any) -> Marker | Replace:
     return Replace(start, end, modern)
 
 
-def citation_fault(seq: int, sources: Any) -> str | None:
-    """Why the sources of event `seq` cannot be what it says, in one sentence; None for earlier events."""
+def citation_fault(seq: int, sources: Any, *, may_be_empty: bool) -> str | None:
+    """Why the sources of event `seq` cannot be what it says, in one sentence; None for earlier events, each once."""
     if not isinstance(sources, list) or not all(type(source) is int for source in sources):
         return f"The sources of event {seq} are no list of event numbers."
-    if not sources or (min(sources) >= 0 and max(sources) < seq):
-        return None
+    if not sources:
+        return None if may_be_empty else f"Event {seq} has an empty list of sources."
+    if min(sources) >= 0 and max(sources) < seq:
+        return None if len(set(sources)) == len(sources) else f"The sources of event {seq} name an event twice."
     lost = next(source for source in sources if not 0 <= source < seq)
     return f"Event {seq} cites event {lost} as a source, but there is no such earlier event."

@@ -178,9 +178,12 @@ class SurfaceFold:
             step = _APPENDED
         else:
             step = self._push_marked(kind, code, seq, op, sources)
-        if sources is not UNSET and (fault := citation_fault(seq, sources)) is not None:
-            self._note(fault)
-            step = step if step.problem else step._replace(problem=fault)
+        if sources is not UNSET:
+            # Generations 0 and 1 say with an empty list that an answer was not streamed.
+            empty = code == _ASSISTANT and self.generation < 2
+            if (fault := citation_fault(seq, sources, may_be_empty=empty)) is not None:
+                self._note(fault)
+                step = step if step.problem else step._replace(problem=fault)
         return step
 
     def _push_marked(self, kind: str, code: int, seq: int, op: Any, sources: Any) -> FoldStep:

@@ -17,6 +17,9 @@ from palimpsest_tui.cli import main as script
 from palimpsest_tui.cli.exits import Exit, Failure, exit_of
 from palimpsest_tui.cli.interrupt import cancel_on_interrupt
 from palimpsest_tui.cli.options import Settings, as_utf8, default_root
+from palimpsest_tui.version import VERSION
+
+TOP = Path(__file__).parents[2]
 
 
 def ending(monkeypatch: pytest.MonkeyPatch, error: BaseException) -> int:
@@ -195,3 +198,15 @@ def test_a_reader_that_goes_away_is_no_error() -> None:
     assert command.stderr.read() == b""
     command.stderr.close()
     assert command.wait() == 0
+
+
+def test_the_version_is_told_from_a_tree_that_is_not_installed() -> None:
+    paths = os.pathsep.join(str(TOP / part) for part in ("core", "tui"))
+    told = subprocess.run(
+        [sys.executable, "-c", "import sys; from palimpsest_tui.cli.main import run; sys.exit(run(['--version']))"],
+        env={**os.environ, "PYTHONPATH": paths},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert told.stdout == f"palimpsest {VERSION}\n"

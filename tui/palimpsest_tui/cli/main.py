@@ -12,7 +12,7 @@ import click
 
 from palimpsest_tui.cli.exits import Exit, Failure, exit_of
 from palimpsest_tui.cli.options import Settings, group_options
-from palimpsest_tui.cli.output import ReaderGone, abandon_stdout, say, say_progress
+from palimpsest_tui.cli.output import ReaderGone, abandon_stdout, say, say_progress, write_json_error
 from palimpsest_tui.version import VERSION
 
 COMMANDS = {
@@ -100,47 +100,61 @@ def cli(ctx: click.Context, root: str | None, index: str | None, json: bool) -> 
 
 
 def run(arguments: list[str] | None = None) -> int:
-    """Run one command line and return its exit code; every error becomes one line on stderr."""
+    """Run one command line and return its exit code; an error is one line on stderr, with `--json` an object too."""
+    code, message = _ending(arguments)
+    if message:
+        say_progress("")
+        say(f"palimpsest: {message}")
+        _as_json(sys.argv[1:] if arguments is None else arguments, code, message)
+    return code
+
+
+def _as_json(arguments: list[str], code: int, message: str) -> None:
+    """Say an error to whoever reads stdout as JSON, if that was asked for."""
+    words = arguments[: arguments.index("--")] if "--" in arguments else arguments
+    if "--json" in words:
+        try:
+            write_json_error(next((word for word in words if word in COMMANDS), "open"), code, message)
+        except ReaderGone:
+            abandon_stdout()
+
+
+def _ending(arguments: list[str] | None) -> tuple[int, str]:
+    """Run one command line: its exit code, and what to say of an error (empty when it went well)."""
     try:
         result = cli.main(args=arguments, prog_name="palimpsest", standalone_mode=False)
         sys.stdout.flush()
-        return int(result) if isinstance(result, int) else Exit.FINE
+        return int(result) if isinstance(result, int) else Exit.FINE, ""
     except ReaderGone:
         abandon_stdout()
-        return Exit.FINE
+        return Exit.FINE, ""
     except (KeyboardInterrupt, click.Abort):
-        return _fail(Exit.INTERRUPTED, "interrupted")
+        return Exit.INTERRUPTED, "interrupted"
     except Failure as error:
-        return _fail(error.code, error.message)
+        return error.code, error.message
     except click.ClickException as error:
         hint = ""
         if isinstance(error, click.UsageError) and error.ctx is not None:
             hint = f" (see: {error.ctx.command_path} --help)"
-        return _fail(Exit.USAGE, error.format_message() + hint)
+        return Exit.USAGE, error.format_message() + hint
     except Exception as error:
         if os.environ.get("PALIMPSEST_DEBUG"):
             raise
         return _explain(error)
 
 
-def _explain(error: Exception) -> int:
+def _explain(error: Exception) -> tuple[int, str]:
     from palimpsest_core.base.errors import SessionQueryError
 
     if isinstance(error, SessionQueryError):
         if exit_of(error.code.name) is Exit.INTERRUPTED:
-            return _fail(Exit.INTERRUPTED, "interrupted")
-        return _fail(exit_of(error.code.name), f"{error.message} ({error.code.value})")
+            return Exit.INTERRUPTED, "interrupted"
+        return exit_of(error.code.name), f"{error.message} ({error.code.value})"
     if isinstance(error, OSError):
         place = f": {os.fsdecode(error.filename)}" if isinstance(error.filename, (str, bytes)) else ""
-        return _fail(Exit.ENVIRONMENT, f"{error.strerror or type(error).__name__}{place}")
+        return Exit.ENVIRONMENT, f"{error.strerror or type(error).__name__}{place}"
     what = str(error).partition("\n")[0]
-    return _fail(Exit.ENVIRONMENT, f"internal error: {type(error).__name__}: {what} (PALIMPSEST_DEBUG=1 shows where)")
-
-
-def _fail(code: Exit, message: str) -> int:
-    say_progress("")
-    say(f"palimpsest: {message}")
-    return code
+    return Exit.ENVIRONMENT, f"internal error: {type(error).__name__}: {what} (PALIMPSEST_DEBUG=1 shows where)"
 
 
 def main() -> None:

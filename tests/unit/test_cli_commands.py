@@ -163,6 +163,19 @@ def test_ids_may_be_shortened_while_they_are_unique(run: Run) -> None:
     assert missing.err.count("\n") == 1
 
 
+@pytest.mark.parametrize("command", ["show", "surface", "trace", "export", "stats", "doctor"])
+def test_an_error_is_an_object_on_stdout_too_where_json_was_asked_for(run: Run, command: str) -> None:
+    failed = run(command, "nobody", "--json")
+    assert failed.code == 1
+    assert failed.json["command"] == command
+    assert failed.json["error"]["status"] == 1
+    assert "nobody" in failed.json["error"]["message"]
+    assert failed.json["error"]["message"] in failed.err
+    wrong = run(command, "--no-such-option", "--json")
+    assert (wrong.code, wrong.json["error"]["status"]) == (2, 2)
+    assert run(command, "nobody").out == ""
+
+
 def test_show_lists_every_event_once(run: Run) -> None:
     events = run("show", FLAKE, "--json").json["events"]
     lines = run("show", FLAKE, "--pieces").out.partition("\n\n")[2].splitlines()

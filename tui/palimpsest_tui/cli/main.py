@@ -12,7 +12,7 @@ import click
 
 from palimpsest_tui.cli.exits import Exit, Failure, exit_of
 from palimpsest_tui.cli.options import Settings, group_options
-from palimpsest_tui.cli.output import ReaderGone, abandon_stdout, say, say_progress, write_json_error
+from palimpsest_tui.cli.output import ReaderGone, abandon_stdout, begin, say, say_progress, write_json_error
 from palimpsest_tui.version import VERSION
 
 COMMANDS = {
@@ -101,6 +101,7 @@ def cli(ctx: click.Context, root: str | None, index: str | None, json: bool) -> 
 
 def run(arguments: list[str] | None = None) -> int:
     """Run one command line and return its exit code; an error is one line on stderr, with `--json` an object too."""
+    begin()
     code, message = _ending(arguments)
     if message:
         say_progress("")

@@ -18,8 +18,20 @@ class ReaderGone(Exception):
     """Whoever read our output has closed it (`| head`): the rest is not wanted, and that is no error."""
 
 
+class _Written:
+    """Whether anything went to stdout in this run: an error as JSON may only stand there alone."""
+
+    anything = False
+
+
+def begin() -> None:
+    """A command line begins: nothing is written yet."""
+    _Written.anything = False
+
+
 @contextmanager
 def _binary_stdout() -> Iterator[BinaryIO]:
+    _Written.anything = True
     try:
         sys.stdout.flush()
         yield sys.stdout.buffer
@@ -72,6 +84,12 @@ def write_json(command: str, content: dict[str, Any]) -> None:
     ASCII only, so that every locale and every terminal takes it; numbers that JSON does not have become null.
     """
     write_bytes(json_text({"format": JSON_FORMAT, "command": command, **content}).encode("ascii") + b"\n")
+
+
+def write_json_error(command: str, status: int, message: str) -> None:
+    """Write the envelope of a failure: `error` with the exit status and the sentence. Not behind other output."""
+    if not _Written.anything:
+        write_json(command, {"error": {"status": status, "message": message}})
 
 
 def write_json_rows(command: str, content: dict[str, Any], key: str, rows: Iterable[Any]) -> None:

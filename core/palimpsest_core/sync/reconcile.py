@@ -200,8 +200,8 @@ class Reconciler:
     def _apply(
         self, plan: Plan, logs: int, cancel: CancelToken | None, progress: Callable[[SyncProgress], None] | None
     ) -> Refresh:
-        sizes = [_bytes_to_read(file, held) for file, held in plan.read]
-        total_bytes = sum(sizes)
+        sizes = {file.path: _bytes_to_read(file, held) for file, held in plan.read}
+        total_bytes = sum(sizes.values())
         added: list[str] = []
         changed: list[str] = []
         failed: dict[str, str] = {}
@@ -228,7 +228,7 @@ class Reconciler:
                     (added if held is None or held.session_id is None else changed).append(file.path)
                 else:
                     continue
-                done_bytes += sizes[done]
+                done_bytes += sizes[file.path]
                 done += 1
                 if progress is not None:
                     progress(SyncProgress(done, len(sizes), done_bytes, total_bytes, file.path))

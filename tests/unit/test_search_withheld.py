@@ -51,8 +51,10 @@ def test_a_hit_opens_at_its_row(tmp_path: Path) -> None:
                 assert index is not None
                 assert log.row(index).flags & Flag.WITHHELD
                 assert b"walrus" in log.raw(index)
+                assert log.number_at(index) == hit.seq
             beyond = hits(engine, "walrus")[-1].seq + 1
             assert log.index_of_seq(beyond) is None
+            assert [log.number_at(index) for index in range(2)] == [0, 1]
             assert log.index_of_seq(hits(engine, "walrus")[0].seq - 1) is None
 
 

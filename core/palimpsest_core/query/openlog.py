@@ -300,12 +300,21 @@ class OpenLog:
         if 0 <= seq < accepted:
             return seq
         if seq >= WITHHELD_FROM > accepted:
-            # Everything behind the first withheld row is withheld too.
-            count = self.rows_withheld
-            place = seq - WITHHELD_FROM - (self._reader.rows_read + 2 - count)
-            return accepted + place if 0 <= place < count else None
+            place = seq - WITHHELD_FROM - self._first_withheld_line
+            return accepted + place if 0 <= place < self.rows_withheld else None
         closer = seq - accepted
         return self._first_closer + closer if 0 <= closer < len(self._closers) else None
+
+    def number_at(self, index: int) -> int:
+        """The number by which `index_of_seq` finds a row again: its seq, or what a hit in a withheld row has."""
+        if self.table.flags[index] & Flag.WITHHELD:
+            return WITHHELD_FROM + self._first_withheld_line + index - self._loader.accepted
+        return self.table.seqs[index]
+
+    @property
+    def _first_withheld_line(self) -> int:
+        """Everything behind the first withheld row is withheld too."""
+        return self._reader.rows_read + 2 - self.rows_withheld
 
     def replaced_by(self, seq: int) -> int | None:
         """The event that took the place of `seq` on the surface."""

@@ -288,7 +288,7 @@ class Finding:
         if log is not None and self.matches is not None and self.matches[0] is log and self.matches[1]:
             seqs = self.matches[1]
             index = self._desk.timeline.event_index
-            here = log.table.seqs[index] if index is not None and index < len(log) else -1
+            here = log.number_at(index) if index is not None and index < len(log) else -1
             place = bisect_right(seqs, here) if step > 0 else bisect_left(seqs, here) - 1
             if 0 <= place < len(seqs):
                 self._desk.panes.enter("timeline")

@@ -195,7 +195,7 @@ class Opening:
         if self.log is None or self._asked is None:
             return None
         index = self._desk.timeline.event_index
-        seq = self.log.table.seqs[index] if index is not None and index < len(self.log) else None
+        seq = self.log.number_at(index) if index is not None and index < len(self.log) else None
         return Spot(self._asked[0], self._asked[1], seq, self._asked[2])
 
     def go_seq(self, seq: int, *, remember: bool = False) -> None:
@@ -223,7 +223,7 @@ class Opening:
             self._take_rows(arrange_log(self.log, self.view, self.live, CancelToken()), keep=False)
             found = self._desk.timeline.go_event(index)
         else:
-            self._wanted_seq = self.log.table.seqs[index]
+            self._wanted_seq = self.log.number_at(index)
             self.rearrange()
             found = False
         self._desk.say(f"The view {hidden_by.value} hides that event: now showing all.")

@@ -44,7 +44,7 @@ def _count_pieces(desk: Desk, finding: Finding, *, wide: bool) -> Line:
         seqs = finding.matches[1]
         index = desk.timeline.event_index
         log = finding.matches[0]
-        seq = log.table.seqs[index] if index is not None and index < len(log) else -1
+        seq = log.number_at(index) if index is not None and index < len(log) else -1
         place = bisect_left(seqs, seq)
         at = str(place + 1) if place < len(seqs) and seqs[place] == seq else "–"
         pieces.append(Piece(f"{at} of {numbers.plural(len(seqs), 'hit')}", "bar--strong"))

@@ -173,7 +173,7 @@ class SessionList(LineList):
             Segment(when, dim),
         ]
         badge = BADGE[hit.surface]
-        snippet = around_match(printable_line(hit.snippet), self._matcher, width - 3)
+        snippet = clip(around_match(printable_line(hit.snippet), self._matcher, width - 3), width - 3)
         second = [
             Segment(" " + badge + " ", self.partial(BADGE_STYLE[hit.surface])),
             *highlighted(snippet, self._matcher.spans(snippet), dim, self.partial("line--hit")),

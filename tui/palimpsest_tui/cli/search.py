@@ -174,10 +174,7 @@ def _session_lines(hit: SessionHit, title: str | None) -> list[str]:
 
 def _event_line(hit: EventHit) -> str:
     badge = BADGES.get(hit.surface.value, "W")  # a withheld row can be found, but not filtered by
-    return (
-        f"{badge} {cell(hit.session_id)}#{hit.seq}  {cell(hit.type)}  {clock(hit.time)}  "
-        f"{cell(hit.snippet)}"
-    )
+    return f"{badge} {cell(hit.session_id)}#{hit.seq}  {cell(hit.type)}  {clock(hit.time)}  {cell(hit.snippet)}"
 
 
 def _conclude(engine: Engine, phrase: str, count: int, more: bool, what: str) -> None:

@@ -279,3 +279,51 @@ def test_a_null_setting_of_the_engine_is_an_absent_one(tmp_path: Path, key: str)
     (listed,) = ask(tmp_path, {"op": "listSessions"}, **config)
     assert [record["header"]["id"] for record in listed] == ["sess"]
     assert ask(tmp_path, {"op": "listSessions"}, mounted=None) == [[]]
+
+
+ASKS = {
+    "message": {
+        "id": "a",
+        "role": "assistant",
+        "content": [{"type": "tool-call", "id": "c", "name": "n", "arguments": "{}"}],
+        "source": {"kind": "model", "provider": "p", "model": "m"},
+    }
+}
+
+
+def open_log(root: Path, *events: dict[str, Any]) -> tuple[Any, Any]:
+    """What `readSession` and `listEvents` say of a log that ends in these events."""
+    write(root, frame(header()) + frame(*({**each, "seq": seq, "time": 5} for seq, each in enumerate(events))))
+    read, listed = ask(root, *({"op": op, "args": {"sessionId": "sess"}} for op in ("readSession", "listEvents")))
+    return read, listed
+
+
+TURN, STEP = event("turn/start", {"turn": 1}), event("step/start", {"turn": 1, "step": 1})
+
+
+@pytest.mark.parametrize(
+    "events",
+    [
+        *([event("turn/start", data)] for data in ({}, [1], 5, "x", True, [])),
+        *([TURN, event("step/start", data)] for data in ({}, {"turn": 1}, [1], 5, "x", True)),
+        [TURN, STEP, event("assistant/message", {"turn": 1, **ASKS}, surfaceOp="append")],
+    ],
+)
+def test_an_open_turn_without_numbers_is_closed_for_every_read_but_that_of_the_whole(
+    tmp_path: Path, events: list[dict[str, Any]]
+) -> None:
+    read, listed = open_log(tmp_path, *events)
+    assert read == "SESSION_QUERY_CORRUPT_SESSION"
+    assert listed[-1]["type"] == "turn/end"
+
+
+def test_the_result_of_an_open_call_has_the_null_that_its_step_is(tmp_path: Path) -> None:
+    asked = event("assistant/message", {"turn": 1, "step": None, **ASKS}, surfaceOp="append")
+    read, _ = open_log(tmp_path, TURN, STEP, asked)
+    closers = read["events"][3:]
+    assert [(each["type"], each["data"]["turn"], each["data"].get("step")) for each in closers] == [
+        ("tool/result", 1, None),
+        ("step/end", 1, 1),
+        ("turn/end", 1, None),
+    ]
+    assert "step" in closers[0]["data"]

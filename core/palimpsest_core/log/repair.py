@@ -32,6 +32,7 @@ class _Pending(msgspec.Struct):
 
     step: Any
     call_seq: int | None = None
+    step_is_null: bool = False
 
 
 class _Saved(msgspec.Struct):
@@ -92,7 +93,7 @@ class RepairScan:
         for block in objects_at(data, "message", "content"):
             call = block.get("id")
             if block.get("type") == "tool-call" and isinstance(call, str):
-                self._state.pending[call] = _Pending(member(data, "step"))
+                self._state.pending[call] = _Pending(member(data, "step"), step_is_null=is_null(data, "step"))
 
     def _record(self, data: Any, seq: int) -> None:
         call = member(data, "callId")
@@ -138,7 +139,8 @@ class RepairScan:
             if started
             else {"name": "ToolNotStartedError", "code": "TOOL_NOT_STARTED"}
         )
-        data = {**self._place(pending.step), "message": message, "error": error}
+        place = {**self._place(None), "step": None} if pending.step_is_null else self._place(pending.step)
+        data = {**place, "message": message, "error": error}
         sources = [pending.call_seq] if started else UNSET
         return self._event("tool/result", seq, data, surface_op="append", source_event_seqs=sources)
 
@@ -169,3 +171,11 @@ def closers(events: Iterable[Event], generation: int) -> list[Event]:
     for event in events:
         scan.push(event)
     return scan.closers()
+
+
+def closer_fault(event: Event) -> str | None:
+    """Why the harness could not store this closer: the log does not number the turn or the step that it closes."""
+    wanted = {"turn"} if event.type == "turn/end" else {"turn", "step"}
+    if not event.synthetic or event.data.keys() >= wanted:
+        return None
+    return f"The open last turn cannot be closed: the log does not number what event {event.seq} would close."

@@ -11,6 +11,7 @@ from palimpsest_core.base.cancel import CancelToken, watched
 from palimpsest_core.base.errors import ErrorCode, SessionQueryError
 from palimpsest_core.base.jsjson import NotPlainJson, plain_copy
 from palimpsest_core.log.loose import documents
+from palimpsest_core.log.repair import closer_fault
 from palimpsest_core.log.surface import SurfaceFold, fold_events
 from palimpsest_core.log.text import Registry
 from palimpsest_core.log.textfault import text_fault
@@ -104,12 +105,16 @@ def session_log(seen: Observed, cancel: CancelToken | None = None) -> SessionLog
     """Header and all events.
 
     Read strictly, a live log that could not be another one's seed is `CORRUPT_SESSION` (a stored one is checked when it
-    is read), and so is a number that JSON does not have (1e400, -0): here, and only here.
+    is read), and so are a number that JSON does not have (1e400, -0) and an open turn or step without a number: here,
+    and only here.
     """
     if seen.strict and seen.shared:
         _refuse(validate_log(seen.header, watched(seen.events, cancel)))
     events = [seen.as_json(event) for event in watched(seen.events, cancel)]
     if seen.strict:
+        unclosed = next(filter(None, map(closer_fault, watched(seen.events, cancel))), None)
+        if unclosed is not None:
+            raise SessionQueryError(ErrorCode.CORRUPT_SESSION, unclosed)
         for event in watched(events, cancel):
             try:
                 plain_copy(event)

@@ -21,7 +21,7 @@ HEALTHY = "healthy-neighbour"
 """The id of the sound log beside a mutant; some mutants claim it."""
 
 _TESTS = Path(__file__).parent
-_LARGEST = 120 << 10
+_LARGEST = 32 << 10
 
 
 class Seed(NamedTuple):

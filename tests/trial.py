@@ -31,7 +31,9 @@ from palimpsest_core.log.usage import usage_of
 from palimpsest_core.model.config import Config
 from palimpsest_core.model.event import Event
 from palimpsest_core.model.header import Header
+from palimpsest_core.query.durable import observed_log
 from palimpsest_core.query.openlog import OpenLog
+from palimpsest_core.query.reads import session_log
 from palimpsest_core.query.secondlook import second_look
 from palimpsest_core.query.statistics import statistics_of
 from palimpsest_core.query.table import Flag
@@ -297,6 +299,11 @@ class Trial:
             after = read_log(LogFile.at(done.path), config=TOLERANT)
         assert _told(after.events) == _told(before.events)
         assert after.withheld_rows == 0
+        if done.generation == 0 and done.refused is None:
+            # What was not refused beforehand is taken.
+            config = replace(STRICT, compression="zstd" if done.path.endswith(".zstd") else "none")
+            with bounded():
+                session_log(observed_log(read_log(LogFile.at(done.path), config=config), strict=True))
 
     # strict -------------------------------------------------------------------------------------------------------
 

@@ -59,8 +59,6 @@ def test_the_counts_of_the_narrower_scopes_are_shown_where_there_is_room(demo: D
             await driver.search("rounding")
             await driver.press("enter")
             await driver.quiet()
-            driver.desk.finding.rerun()
-            await driver.quiet()
             counts = driver.desk.finding.counts
             assert list(counts) == [Scope.SESSION, Scope.LINEAGE, Scope.PROJECT, Scope.ALL]
             assert 0 < counts[Scope.SESSION] <= counts[Scope.LINEAGE] <= counts[Scope.ALL]

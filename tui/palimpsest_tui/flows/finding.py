@@ -157,7 +157,7 @@ class Finding:
         self.hits = hits
         if hits.done:
             self._searching = False
-            self.counts = {} if hits.more else self.scopes.counted(hits)
+            self._count()
             if self._tell_scope:
                 self._tell_scope = False
                 self._desk.say(f"Scope: {self.scopes.scope.value}. {self._told_hits(hits)}.")
@@ -171,6 +171,11 @@ class Finding:
             self.log_opened()
             if self._grew:
                 self._run()
+
+    def _count(self) -> None:
+        """Count what lies in the narrower scopes: they are those of the session that is open now."""
+        whole = self.hits is not None and self.hits.done and not self.hits.more
+        self.counts = self.scopes.counted(self.hits) if self.hits is not None and whole else {}
 
     @staticmethod
     def _told_hits(hits: Hits) -> str:
@@ -232,6 +237,7 @@ class Finding:
 
     def log_opened(self) -> None:
         """A log is open, or the search changed: find its matching events."""
+        self._count()
         log = self._desk.opening.log
         if log is None or log.header is None or self._ask is None:
             return

@@ -39,10 +39,7 @@ async def ledger(driver: Driver) -> None:
 
 async def search(driver: Driver) -> None:
     """A search over all sessions, its first hit open."""
-    await driver.press("slash")
-    await driver.type("half-even")
-    finding = driver.desk.finding
-    await driver.until(lambda: finding.hits is not None and finding.hits.done, "the hits are there")
+    await driver.search("half-even")
     await driver.press("enter")
     await driver.quiet()
     if driver.app.size.width < 120:

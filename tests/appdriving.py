@@ -106,17 +106,26 @@ class Driver:
         No question waits for its answer except those that watch, no short rest of the app is left (such as the one
         before the event under the cursor is read), every row that is shown has its text, and all of it is painted.
         """
-        await self.until(self._still, "all questions are answered and all rows are read")
+        try:
+            await self.until(lambda: not self._awaited(), "all questions are answered and all rows are read")
+        except AssertionError as error:
+            raise AssertionError(f"{error} There are still: {self._awaited()}") from error
         await settle(self.pilot)
 
-    def _still(self) -> bool:
+    def _awaited(self) -> set[str]:
+        """What is still to come: topics of questions, a rest, texts of rows, the event in the inspector."""
         if self.screen._desk is None:
-            return True
-        asked = self.desk.jobs.topics() - {"watch root", "watch log"}
+            return set()
+        awaited = self.desk.jobs.topics() - {"watch root", "watch log"}
         if str(self.app.engine.index) != ":memory:":
-            asked -= {"index"}  # the process that keeps the index stays
-        resting = any(_rests(timer) for timer in self.screen._timers)
-        return not asked and not resting and self.desk.timeline.all_read and self.desk.inspecting.up_to_date
+            awaited -= {"index"}  # the process that keeps the index stays
+        if any(_rests(timer) for timer in self.screen._timers):
+            awaited.add("the end of a rest")
+        if not self.desk.timeline.all_read:
+            awaited.add("texts of rows")
+        if not self.desk.inspecting.up_to_date:
+            awaited.add("the event in the inspector")
+        return awaited
 
     async def indexed(self) -> None:
         """Let the app run until the whole root is indexed and listed from the index."""

@@ -222,6 +222,7 @@ class Opening:
         if len(self.log) <= _SMALL:
             self._take_rows(arrange_log(self.log, self.view, self.live, CancelToken()), keep=False)
             found = self._desk.timeline.go_event(index)
+            self._desk.inspecting.show()  # the cursor may stand in the row it stood in, on another event
         else:
             self._wanted_seq = self.log.number_at(index)
             self.rearrange()

@@ -23,7 +23,8 @@ RESERVED = 8
 """Bytes at the end of a page that SQLite leaves to us; byte 20 of the file tells how many."""
 
 PAGE = 8192
-"""Bytes in a page of a new index. Measured beside 4096: a bulk build takes an eighth less time."""
+"""Bytes in a page of a new index. Beside 4096, writing 29 MB of text took about a sixth less processor time (two
+noisy runs)."""
 
 _SIZE_AT = 16
 _RESERVED_AT = 20

@@ -100,3 +100,10 @@ def test_a_scan_that_is_asked_early_can_go_on() -> None:
     assert scan.closers() == []
     with pytest.raises(ValueError, match="scan the log again"):
         RepairScan.restore(0, b"nonsense")
+
+
+def test_the_state_of_a_scan_can_be_saved_whatever_a_turn_is() -> None:
+    scan = RepairScan(0)
+    scan.push(Event("turn/start", 0, 5, {"turn": {"\ud800": ["\udc00", 1 << 80]}}))
+    restored = RepairScan.restore(0, scan.save())
+    assert restored.closers() == scan.closers()

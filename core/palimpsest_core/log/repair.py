@@ -5,6 +5,7 @@ The scan is incremental; the closers are made in memory, marked `synthetic`, and
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable
 from typing import Any, Final
 
@@ -146,15 +147,16 @@ class RepairScan:
 
     def save(self) -> bytes:
         """The state as bytes, to go on from when the log has grown."""
-        return msgspec.msgpack.encode(self._state)
+        # As JSON: a turn may be anything, a text with half a surrogate pair in it too.
+        return json.dumps(msgspec.to_builtins(self._state)).encode("ascii")
 
     @classmethod
     def restore(cls, generation: int, state: bytes) -> RepairScan:
         """The scan that `save` wrote down. Raises ValueError when the bytes are no such state."""
         scan = cls(generation)
         try:
-            scan._state = msgspec.msgpack.decode(state, type=_Saved)
-        except msgspec.DecodeError as cause:
+            scan._state = msgspec.convert(json.loads(state), _Saved)
+        except (ValueError, msgspec.ValidationError) as cause:
             raise ValueError("The saved repair state cannot be read; scan the log again.") from cause
         return scan
 

@@ -401,7 +401,7 @@ def test_batch_answers_a_job_and_refuses_what_is_none(demo: DemoCorpus, tmp_path
     first, second = json.loads(done.stdout)
     assert first["value"]["title"]
     assert second["error"]["code"] == "PROTOCOL_UNKNOWN_OP"
-    for wrong in (b"", b"[]", b"{", b"\xff"):
+    for wrong in (b"", b"[]", b"{", b"\xff", b"{}", b'{"root": 1, "index_path": ":memory:", "requests": []}'):
         done = subprocess.run(command, input=wrong, capture_output=True, check=False)
         assert (done.returncode, done.stdout) == (2, b"")
         assert b"Traceback" not in done.stderr
@@ -459,3 +459,29 @@ def test_a_word_that_is_no_command_leads_to_show_and_search(run: Run) -> None:
     ran = run("0198f4aa")
     assert ran.code == 2
     assert "palimpsest show 0198f4aa" in ran.err
+
+
+def test_a_type_that_no_event_has_is_no_match_and_said_so(run: Run) -> None:
+    for arguments in (("search", "refund", "--type", "nope"), ("show", FLAKE, "--type", "nope")):
+        ran = run(*arguments)
+        assert ran.code == 1
+        assert "nope" in ran.err
+    assert run("show", FLAKE, "--type", "nope", "--json").code == 1
+    assert run("show", FLAKE, "--is", "shadowed", "--type", "session/start").code == 1
+
+
+def test_log_is_short_for_log_only(run: Run) -> None:
+    short, full = (run("show", FLAKE, "--is", word) for word in ("log", "log-only"))
+    assert (short.code, short.out) == (0, full.out)
+
+
+def test_filters_that_leave_nothing_to_list_are_no_match_on_an_empty_root_too(run: Run, tmp_path: Path) -> None:
+    assert run("ls", "--since", "2030-01-01").code == 1
+    assert script.run(["ls", "--since", "2030-01-01", "--root", str(tmp_path), "--index", ":memory:"]) == 1
+
+
+def test_an_id_that_begins_several_names_some_and_counts_the_rest(run: Run) -> None:
+    ran = run("show", "0198")
+    assert ran.code == 2
+    assert " more. (" in ran.err
+    assert ".." not in ran.err

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from logmaking import frames, header, prompt, row, write
 
-from palimpsest_core.batch import results_text, run_job
+from palimpsest_core.batch import JobError, results_text, run_job
 from palimpsest_core.batch.text import as_doubles
 
 END = {"turn": 1, "reason": {"kind": "completed"}}
@@ -188,3 +188,20 @@ def test_the_module_answers_a_job_on_its_standard_input(root: Path) -> None:
     command = [sys.executable, "-m", "palimpsest_core.batch"]
     done = subprocess.run(command, input=json.dumps(job).encode(), capture_output=True, check=True)
     assert len(json.loads(done.stdout)[0]["value"]) == 3
+
+
+@pytest.mark.parametrize(
+    ("job", "told"),
+    [
+        ([], ["The job must be a JSON object"]),
+        ({}, ["no root", "no index_path", "no requests"]),
+        ({"root": 1, "index_path": None, "config": [], "requests": {}}, ["root", "index_path", "config", "requests"]),
+        ({"root": "r", "index_path": "i", "requests": [1, {}, {"id": 7}]}, ["Request 0", "Request 1", "Request 7"]),
+    ],
+)
+def test_what_is_no_job_is_told_key_by_key(job: Any, told: list[str]) -> None:
+    with pytest.raises(JobError) as raised:
+        run_job(job)
+    assert len(raised.value.problems) == len(told)
+    for problem, part in zip(raised.value.problems, told, strict=True):
+        assert part in problem

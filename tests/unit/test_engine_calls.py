@@ -257,6 +257,20 @@ def test_a_log_that_changed_since_it_was_indexed_is_listed_from_its_header(root:
         assert known == {"alpha", "beta", "gamma"}
 
 
+def test_a_log_that_grew_keeps_the_title_it_had_and_counts_as_active(root: Path) -> None:
+    with Engine(root, index=":memory:") as engine:
+        engine.refresh()
+        before = next(item for item in engine.sessions() if item.id == "alpha")
+        path = Path(before.path)
+        with path.open("ab") as log:
+            log.write(path.read_bytes()[-40:])
+        grown = next(item for item in engine.sessions() if item.id == "alpha")
+    assert before.indexed
+    assert (grown.indexed, grown.title, grown.events) == (False, before.title, before.events)
+    assert grown.state is SessionState.ACTIVE
+    assert grown.size == before.size + 40
+
+
 def test_ids_may_be_shortened_while_unique(root: Path) -> None:
     session(root, "alphabet")
     with Engine(root, index=":memory:") as engine:

@@ -4,7 +4,7 @@ A job is `{"root": ..., "index_path": ..., "config": {...}, "requests": [{"id", 
 Requests run in order in one engine; strict mode unless the config says otherwise. Names and shapes are the contract's.
 """
 
-from palimpsest_core.batch.job import run_job
+from palimpsest_core.batch.job import JobError, job_problems, run_job
 from palimpsest_core.batch.text import results_text
 
-__all__ = ["results_text", "run_job"]
+__all__ = ["JobError", "job_problems", "results_text", "run_job"]

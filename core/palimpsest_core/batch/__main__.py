@@ -5,12 +5,16 @@ from __future__ import annotations
 import json
 import sys
 
-from palimpsest_core.batch import results_text, run_job
+from palimpsest_core.batch import JobError, results_text, run_job
 
 
 def main() -> None:
     """Answer the job on stdin."""
-    sys.stdout.write(results_text(run_job(json.loads(sys.stdin.buffer.read()))) + "\n")
+    try:
+        answers = run_job(json.loads(sys.stdin.buffer.read()))
+    except JobError as error:
+        sys.exit(str(error))
+    sys.stdout.write(results_text(answers) + "\n")
 
 
 if __name__ == "__main__":

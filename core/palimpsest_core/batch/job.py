@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from palimpsest_core.base.cancel import CancelToken
@@ -14,12 +15,56 @@ from palimpsest_core.batch.world import World
 from palimpsest_core.tools.errors import ToolError
 
 
+class JobError(ValueError):
+    """What was given is no job. `problems` says what is wrong with it, one sentence each."""
+
+    def __init__(self, problems: Sequence[str]) -> None:
+        super().__init__(" ".join(problems))
+        self.problems = list(problems)
+
+
+def job_problems(job: object) -> list[str]:
+    """What keeps a value from being a job: each key that is missing or has another type, one sentence each."""
+    if not isinstance(job, dict):
+        return ["The job must be a JSON object with root, index_path, config and requests."]
+    problems = [problem for key, kind, told in _JOB_KEYS if (problem := _key_problem(job, key, kind, told))]
+    requests = job.get("requests")
+    for number, request in enumerate(requests if isinstance(requests, list) else ()):
+        if not isinstance(request, dict):
+            problems.append(f"Request {number} must be an object.")
+        elif not isinstance(request.get("id"), (str, int, float)):
+            problems.append(f"Request {number} needs an id, a string or a number.")
+        elif not isinstance(request.get("op"), str):
+            problems.append(f"Request {request['id']} needs an op, a string.")
+    return problems
+
+
+_JOB_KEYS: tuple[tuple[str, type, str], ...] = (
+    ("root", str, "a string: the folder of the logs"),
+    ("index_path", str, 'a string: the file of the index, or ":memory:"'),
+    ("config", dict, "an object"),
+    ("requests", list, "a list of objects with id, op and args"),
+)
+"""The keys of a job, their types, and how a sentence tells them. `config` may be absent or null."""
+
+
+def _key_problem(job: dict[Any, Any], key: str, kind: type, told: str) -> str:
+    if key == "config" and job.get(key) is None:
+        return ""
+    if key not in job:
+        return f"The job has no {key}; it must be {told}."
+    return "" if isinstance(job[key], kind) else f"The job's {key} must be {told}."
+
+
 def run_job(job: dict[str, Any]) -> list[dict[str, Any]]:
     """Answer every request of `job`, in order; each result has the request's `id` and either `value` or `error`.
 
-    Never raises for what a request holds: an error is `{"code", "message"}`, the code null for a refused control
-    operation.
+    Never raises for what a request asks: an error is `{"code", "message"}`, the code null for a refused control
+    operation. Raises `JobError` for what is no job.
     """
+    problems = job_problems(job)
+    if problems:
+        raise JobError(problems)
     world = World(job["root"], job["index_path"], job.get("config") or {})
     results: list[dict[str, Any]] = []
     answers: dict[Any, dict[str, Any]] = {}

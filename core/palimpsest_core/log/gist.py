@@ -227,7 +227,7 @@ def _compaction(event: Event, width: int) -> str:
             return f"{count} events: " + _blocks(objects_at(event.data, "summary"), width)
         case "prune":
             count = len(list_at(event.data, "shadowedSeqs"))
-            return f"{count} results shortened"
+            return f"{count} result{'' if count == 1 else 's'} shortened"
     error = text_at(event.data, "error") or text_at(event.data, "error", "message")
     return f"compaction failed: {error}" if member(event.data, "error") is not None else "compaction ends"
 

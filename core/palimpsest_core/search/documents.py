@@ -9,6 +9,9 @@ import msgspec
 from palimpsest_core.model.header import Header
 from palimpsest_core.model.session import SessionSummary
 
+ACTIVE_SECONDS = 600.0
+"""A log with an open turn counts as being written while it grew within this time."""
+
 
 class IndexDocument(NamedTuple):
     """One searchable event: `text` is not empty; `surface` is a `Surface` value.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Protocol
@@ -17,7 +18,7 @@ from palimpsest_core.log.lineage import lineage_of
 from palimpsest_core.model.config import Config
 from palimpsest_core.model.finding import Finding, FindingCode
 from palimpsest_core.model.session import SessionRecord, SessionState, SessionSummary
-from palimpsest_core.search.documents import KnownLog
+from palimpsest_core.search.documents import ACTIVE_SECONDS, KnownLog
 from palimpsest_core.storage.layout import LogFile, discover
 from palimpsest_core.sync.revision import revision_of
 
@@ -66,6 +67,19 @@ def summary_of_header(entry: CatalogEntry) -> SessionSummary:
     )
 
 
+def _seen_before(row: SessionSummary, known: SessionSummary | None) -> SessionSummary:
+    """A row made from a header, with what the index knew of the same log before it grew: title, counts, findings.
+
+    It stays `indexed` False. A log that grows is at work, as far as anybody can tell without reading it.
+    """
+    if known is None or not known.indexed or row.header is None or row.header != known.header or row.size < known.size:
+        return row
+    grows = (row.last_time or 0) / 1000 >= time.time() - ACTIVE_SECONDS
+    quiet = known.state in (SessionState.COMPLETE, SessionState.INTERRUPTED, SessionState.ACTIVE)
+    state = SessionState.ACTIVE if quiet and grows else known.state
+    return msgspec.structs.replace(known, indexed=False, state=state, size=row.size, last_time=row.last_time)
+
+
 def with_dangling(summaries: Iterable[SessionSummary], cancel: CancelToken | None = None) -> list[SessionSummary]:
     """The same rows; one whose parent is not among them gets the finding `dangling-parent`."""
     rows = list(summaries)
@@ -111,7 +125,8 @@ def present_overview(
     kept = [row for path, row in rows.items() if (folder := os.path.dirname(path)) in folders and folder not in strange]
     fresh = [file for folder in strange for file in folders[folder]]
     catalog = build_catalog(os.fspath(root), fresh, [], config, cancel)
-    return with_dangling([*kept, *map(summary_of_header, watched(catalog.sessions, cancel))], cancel)
+    looked_at = map(summary_of_header, watched(catalog.sessions, cancel))
+    return with_dangling([*kept, *(_seen_before(row, rows.get(row.path)) for row in looked_at)], cancel)
 
 
 def record_of(row: SessionSummary) -> SessionRecord | None:
@@ -169,6 +184,6 @@ def resolve(text: str, ids: Iterable[str]) -> str:
     if not matching:
         raise SessionQueryError(ErrorCode.SESSION_NOT_FOUND, f'There is no session whose id begins with "{text}".')
     if len(matching) > 1:
-        some = ", ".join(matching[:5]) + (", ..." if len(matching) > 5 else "")
+        some = ", ".join(matching[:5]) + (f" and {len(matching) - 5:,} more" if len(matching) > 5 else "")
         raise SessionQueryError(ErrorCode.INVALID_FILTER, f'"{text}" begins the ids of several sessions: {some}.')
     return matching[0]

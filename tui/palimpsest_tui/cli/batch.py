@@ -13,14 +13,17 @@ from palimpsest_tui.cli.output import write_bytes
 
 
 def read_job(data: bytes) -> dict[str, Any]:
-    """The job as given; anything but a JSON object is a usage error."""
+    """The job as given; anything that is no job is a usage error, each fault a sentence."""
+    from palimpsest_core.batch import job_problems
+
     try:
         job = json.loads(data)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise Failure(Exit.USAGE, f"stdin holds no JSON job: {error}") from error
-    if not isinstance(job, dict):
-        raise Failure(Exit.USAGE, "the job must be a JSON object with root, index_path, config and requests")
-    return job
+    problems = job_problems(job)
+    if problems:
+        raise Failure(Exit.USAGE, " ".join(problems))
+    return dict(job)
 
 
 @click.command("batch")

@@ -39,7 +39,7 @@ def title_of(row: SessionSummary) -> str:
         return row.title
     if row.reason:
         return f"({row.reason})"
-    return "(untitled)" if row.indexed else "-"
+    return "(untitled)" if row.indexed else "(not read yet)"
 
 
 @click.command("ls")
@@ -63,8 +63,9 @@ def command(
 ) -> int:
     """List sessions, the most recently active first.
 
-    New logs are read for two seconds at most (with --json: all of them). Titles and counts of those that were not read
-    yet are a dash; `palimpsest index` reads them all.
+    New logs are read for two seconds at most (with --json: all of them). Those that were not read yet say so; of a log
+    that grew since it was read, the title and the count (`1234…`) are those of then. `palimpsest index` reads them all.
+    Exit status 1: the filters leave no session; a root without any is no error.
     """
     with open_engine(settings) as engine, cancel_on_interrupt() as cancel:
         if not stale:
@@ -104,12 +105,14 @@ def command(
             say(f"{plural(unread, 'log')} not read yet; palimpsest index reads them all")
         if not rows:
             say(f"no session matches ({plural(len(every), 'session')} in all)" if every else "no sessions here")
-    return Exit.FINE if rows or not every else Exit.NO_MATCH
+    filtered = roots or not (project is None and since is None and until is None)
+    return Exit.NO_MATCH if filtered and not rows else Exit.FINE
 
 
 def _state(row: SessionSummary) -> str:
     """The state, the format where it is not the oldest, formats that lie beside it, and a star for what is odd."""
-    words = [row.state.value]
+    unread = not row.indexed and row.events is None and row.state.value == "complete"
+    words = ["unread" if unread else row.state.value]
     if row.generation:
         words.append(f"v{row.generation}")
     words += [f"+v{other}" for other in row.generations or () if other != row.generation]
@@ -118,10 +121,11 @@ def _state(row: SessionSummary) -> str:
 
 
 def _events(row: SessionSummary) -> str:
-    """How many events there are; a fork's own and those it took over apart, `16+90`."""
+    """How many events there are; a fork's own and those it took over apart, `16+90`; `…` where it grew since."""
     if row.events is None:
         return "-"
-    return f"{row.own}+{row.inherited}" if row.inherited else str(row.events)
+    told = f"{row.own}+{row.inherited}" if row.inherited else str(row.events)
+    return told if row.indexed else f"{told}…"
 
 
 def _cells(row: SessionSummary) -> tuple[str, ...]:

@@ -70,6 +70,17 @@ def shared_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return _JSON(_INDEX(_ROOT(wrapped)))
 
 
+class SurfaceChoice(click.Choice[str]):
+    """What an event is to the model now: `current`, `shadowed` or `log-only`, which `log` is short for."""
+
+    def __init__(self) -> None:
+        super().__init__(["current", "shadowed", "log-only"])
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """The full name."""
+        return super().convert("log-only" if value == "log" else value, param, ctx)
+
+
 def as_utf8(text: str) -> str:
     """An argument as the UTF-8 it was typed in, also where the locale made something else of its bytes."""
     return os.fsencode(text).decode("utf-8", "surrogateescape")

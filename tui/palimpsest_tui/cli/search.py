@@ -13,7 +13,7 @@ from palimpsest_tui.cli.exits import Exit
 from palimpsest_tui.cli.index import show_progress
 from palimpsest_tui.cli.interrupt import cancel_on_interrupt
 from palimpsest_tui.cli.moments import Moment
-from palimpsest_tui.cli.options import Settings, as_utf8, shared_options
+from palimpsest_tui.cli.options import Settings, SurfaceChoice, as_utf8, shared_options
 from palimpsest_tui.cli.output import say, say_progress, write_json, write_lines
 
 if TYPE_CHECKING:
@@ -42,9 +42,7 @@ class Asked(NamedTuple):
 @click.option("--since", type=Moment(), help="Only events since then: 2026-01-31, or 3d.")
 @click.option("--until", type=Moment(end=True), help="Only events until then.")
 @click.option("--type", "types", multiple=True, metavar="TYPE", help="Only events of this type, such as tool/result.")
-@click.option(
-    "--is", "surfaces", multiple=True, type=click.Choice(list(BADGES)), help="Only events in this state (repeatable)."
-)
+@click.option("--is", "surfaces", multiple=True, type=SurfaceChoice(), help="Only events in this state (repeatable).")
 @click.option("-n", "--limit", type=click.IntRange(min=1), default=20, show_default=True, help="At most so many hits.")
 @click.option("--stale", is_flag=True, help="Search the index as it is; do not look for changed logs first.")
 @shared_options
@@ -142,7 +140,7 @@ def _everywhere(settings: Settings, engine: Engine, asked: Asked, cancel: Cancel
     else:
         titles = {row.id: row.title for row in engine.sessions(cancel, fresh=False)}
         write_lines(line for hit in hits for line in _session_lines(hit, titles.get(hit.header.id)))
-        _conclude(engine, asked.phrase, len(hits), more, "session")
+        _conclude(engine, asked, len(hits), more, "session")
     return Exit.FINE if hits else Exit.NO_MATCH
 
 
@@ -159,7 +157,7 @@ def _in_session(settings: Settings, engine: Engine, session_id: str, asked: Aske
         write_json("search", {"query": asked.phrase, "session": session_id, "hits": to_json(hits), "more": more})
     else:
         write_lines(_event_line(hit) for hit in hits)
-        _conclude(engine, asked.phrase, len(hits), more, "event")
+        _conclude(engine, asked, len(hits), more, "event")
     return Exit.FINE if hits else Exit.NO_MATCH
 
 
@@ -177,11 +175,18 @@ def _event_line(hit: EventHit) -> str:
     return f"{badge} {cell(hit.session_id)}#{hit.seq}  {cell(hit.type)}  {clock(hit.time)}  {cell(hit.snippet)}"
 
 
-def _conclude(engine: Engine, phrase: str, count: int, more: bool, what: str) -> None:
-    from palimpsest_core import Matcher
+def _conclude(engine: Engine, asked: Asked, count: int, more: bool, what: str) -> None:
+    from palimpsest_core import LABELS, Matcher
 
     if count == 0:
-        words = Matcher(engine.config.tokenizer).phrase(phrase).tokens
-        say("nothing matches" if words else "nothing matches: the query holds no word, only marks")
+        words = Matcher(engine.config.tokenizer).phrase(asked.phrase).tokens
+        named = [name for entry in asked.event_filters if entry["kind"] == "type" for name in entry["values"]]
+        unknown = [cell(name) for name in named if name not in LABELS]
+        if not words:
+            say("nothing matches: the query holds no word, only marks")
+        elif unknown:
+            say(f"nothing matches: no type is known as {' or '.join(unknown)} (types are full names: tool/result)")
+        else:
+            say("nothing matches")
     elif more:
         say(f"the best {plural(count, what)}; there are more (-n shows more)")

@@ -13,7 +13,7 @@ from palimpsest_tui.cli.columns import BADGES, cell, clock, plural
 from palimpsest_tui.cli.corpus import Reference, complete_id, find_session, open_engine, parse_reference
 from palimpsest_tui.cli.exits import Exit, Failure
 from palimpsest_tui.cli.interrupt import cancel_on_interrupt
-from palimpsest_tui.cli.options import Settings, as_utf8, shared_options
+from palimpsest_tui.cli.options import Settings, SurfaceChoice, as_utf8, shared_options
 from palimpsest_tui.cli.output import (
     is_terminal,
     say,
@@ -33,7 +33,7 @@ _PROGRESS_S = 0.5
 
 @click.command("show")
 @click.argument("reference", metavar="ID[#SEQ]", shell_complete=complete_id)
-@click.option("--is", "surfaces", multiple=True, type=click.Choice(list(BADGES)), help="Only events in this state.")
+@click.option("--is", "surfaces", multiple=True, type=SurfaceChoice(), help="Only events in this state.")
 @click.option("--type", "types", multiple=True, metavar="TYPE", help="Only events of this type.")
 @click.option("-B", "--before", type=click.IntRange(min=0), default=0, help="With #SEQ: so many events before it.")
 @click.option("-A", "--after", type=click.IntRange(min=0), default=0, help="With #SEQ: so many events after it.")
@@ -179,13 +179,26 @@ def _show_session(settings: Settings, log: OpenLog, choice: _Choice) -> int:
         look = second_look(log.table, log.findings)
         rows = ({**to_json(log.record(i)), "gist": gist(log.event(i)).text, **_more(log, look, i)} for i in chosen)
         write_json_rows("show", content, "events", islice(rows, choice.limit))
-        return Exit.FINE
+        return _told_if_none(log, choice, chosen)
     write_lines([*heading(log), ""])
     lines = _lines(log, chosen, second_look(log.table, log.findings), singly=choice.singly)
     write_lines(islice(lines, choice.limit))
     if choice.limit is not None and next(lines, None) is not None:
         say(f"(only the first {plural(choice.limit, 'line')}; -n shows more)")
-    return Exit.FINE
+    return _told_if_none(log, choice, chosen)
+
+
+def _told_if_none(log: OpenLog, choice: _Choice, chosen: Sequence[int]) -> Exit:
+    """ "No match" and a sentence where the options leave no event; a session without events has nothing to match."""
+    if len(chosen) or not len(log):
+        return Exit.FINE
+    absent = [name for name in choice.types if name not in log.table.types]
+    if absent:
+        named = " or ".join(map(cell, absent))
+        say(f"no event of this session has the type {named} (types are full names: tool/result)")
+    else:
+        say("no event of this session is of that type and state")
+    return Exit.NO_MATCH
 
 
 def _more(log: OpenLog, look: SecondLook | None, index: int) -> dict[str, Any]:

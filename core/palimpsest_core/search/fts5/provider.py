@@ -17,7 +17,7 @@ from palimpsest_core.base.errors import SessionQueryError, aborted
 from palimpsest_core.model.config import Config
 from palimpsest_core.model.search import EventHit, EventPage, SessionPage
 from palimpsest_core.model.session import SessionSummary
-from palimpsest_core.search.documents import LogEntry
+from palimpsest_core.search.documents import ACTIVE_SECONDS, LogEntry
 from palimpsest_core.search.fts5 import schema
 from palimpsest_core.search.fts5.database import MEMORY, IndexDamaged, immediate, index_failed, open_index, set_aside
 from palimpsest_core.search.fts5.heldlogs import HeldLogs
@@ -33,7 +33,7 @@ from palimpsest_core.search.fts5.scanning import (
 )
 from palimpsest_core.search.fts5.searcher import Options, Searcher
 from palimpsest_core.search.fts5.store import Store
-from palimpsest_core.search.fts5.summaries import ACTIVE_SECONDS, Summaries
+from palimpsest_core.search.fts5.summaries import Summaries
 from palimpsest_core.search.literal import Literal
 from palimpsest_core.search.matching import Matcher
 from palimpsest_core.search.provider import (

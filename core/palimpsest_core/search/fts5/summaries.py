@@ -10,11 +10,9 @@ import msgspec
 
 from palimpsest_core.base.jstext import well_formed
 from palimpsest_core.model.session import SessionState, SessionSummary
+from palimpsest_core.search.documents import ACTIVE_SECONDS
 
 _decode = msgspec.msgpack.Decoder(SessionSummary).decode
-
-ACTIVE_SECONDS = 600.0
-"""A log with an open turn counts as being written while it grew within this time."""
 
 
 class Summaries:

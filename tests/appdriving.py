@@ -45,6 +45,9 @@ async def settle(pilot: Pilot[int]) -> None:
     """
     for _ in range(_ROUNDS):
         await pilot._wait_for_screen()
+    while isinstance(pilot.app, PalimpsestApp) and pilot.app.is_running and not pilot.app.keys_rest:
+        await pilot._wait_for_screen()
+        await asyncio.sleep(0)
     if pilot.app.is_running and pilot.app.screen_stack:
         pilot.app.screen._on_timer_update()
         await pilot._wait_for_screen()
@@ -53,12 +56,23 @@ async def settle(pilot: Pilot[int]) -> None:
 async def press(pilot: Pilot[int], *keys: str) -> None:
     """Press keys (letters, or the long names of others), each handled and painted before the next."""
     for key in keys:
-        name = character_to_key(key) if len(key) == 1 else key
-        character = key if len(key) == 1 else _SIGNS.get(key)
-        event = events.Key(name, character)
-        event.set_sender(pilot.app)
-        pilot.app.post_message(event)
+        _post(pilot, key)
         await settle(pilot)
+
+
+async def burst(pilot: Pilot[int], *keys: str) -> None:
+    """Press keys that all come at once, as from a paste or a slow line."""
+    for key in keys:
+        _post(pilot, key)
+    await settle(pilot)
+
+
+def _post(pilot: Pilot[int], key: str) -> None:
+    name = character_to_key(key) if len(key) == 1 else key
+    character = key if len(key) == 1 else _SIGNS.get(key)
+    event = events.Key(name, character)
+    event.set_sender(pilot.app)
+    pilot.app.post_message(event)
 
 
 async def until(pilot: Pilot[int], condition: Callable[[], bool], what: str) -> None:

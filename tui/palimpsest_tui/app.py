@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import ClassVar
 
 from rich.text import Text
-from textual.app import App
 from textual.binding import Binding, BindingType
 from textual.command import Provider
 
 from palimpsest_core import CancelToken, Engine
+from palimpsest_tui.key_order import OrderedKeys
 from palimpsest_tui.keys import check_keymap
 from palimpsest_tui.palette import CommandProvider
 from palimpsest_tui.screens.ledger import LedgerScreen, Start
@@ -30,7 +30,7 @@ _THREADS = 16
 """Workers that wait for a disk or the index; the usual six could all be held by searches that are being cancelled."""
 
 
-class PalimpsestApp(App[int]):
+class PalimpsestApp(OrderedKeys[int]):
     """The terminal app over one engine."""
 
     TITLE = "Palimpsest"

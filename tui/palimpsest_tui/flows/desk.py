@@ -99,8 +99,9 @@ class Desk:
             window.hear(told)
 
     def push(self, screen: Any, then: Callable[[Any], None] | None = None) -> None:
-        """Show a window over this screen."""
-        self.screen.app.push_screen(screen, then)
+        """Show a window over this screen; none any more once the app was left."""
+        if not self.screen.app._exit:
+            self.screen.app.push_screen(screen, then)
 
     def help(self) -> None:
         """Show the keys that are valid here."""

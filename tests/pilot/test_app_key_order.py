@@ -1,0 +1,103 @@
+"""Keys that come in one burst do what they do one by one."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from functools import wraps
+from pathlib import Path
+from typing import Any
+
+import pytest
+from appdriving import Launch, burst, until
+from textual import events
+from textual.screen import Screen
+
+from palimpsest_core.writer.demo import DemoCorpus
+from palimpsest_tui import key_order
+from palimpsest_tui.screens.help import HelpScreen
+from palimpsest_tui.widgets.search_bar import SearchInput
+
+
+def driven(test: Callable[..., Coroutine[Any, Any, None]]) -> Callable[..., None]:
+    """A test that is a coroutine."""
+
+    @wraps(test)
+    def run(*args: Any, **kwargs: Any) -> None:
+        asyncio.run(test(*args, **kwargs))
+
+    return run
+
+
+@pytest.mark.parametrize("word", ["queue", "boxed", "rounding", "iiix", "exE!"])
+@driven
+async def test_letters_typed_right_behind_the_slash_are_searched_for(
+    launch: Launch, demo: DemoCorpus, word: str
+) -> None:
+    async with launch(demo.root) as driver:
+        await driver.quiet()
+        await burst(driver.pilot, "slash", *word)
+        await driver.until(lambda: driver.app.keys_rest, "all keys are handled")
+        assert driver.desk.search_bar.text == word
+        assert isinstance(driver.app.focused, SearchInput)
+        assert driver.app.screen is driver.screen
+        assert not list((Path.home()).glob("*.zip"))
+
+
+@driven
+async def test_a_second_search_typed_at_once_replaces_the_first(launch: Launch, demo: DemoCorpus) -> None:
+    async with launch(demo.root) as driver:
+        await driver.search("rounding")
+        await driver.press("escape")
+        await burst(driver.pilot, "slash", *"dunning")
+        await driver.until(lambda: driver.app.keys_rest, "all keys are handled")
+        assert driver.desk.search_bar.text == "dunning"
+
+
+@driven
+async def test_keys_behind_a_window_that_opens_go_to_it(launch: Launch, demo: DemoCorpus) -> None:
+    async with launch(demo.root) as driver:
+        await driver.quiet()
+        await burst(driver.pilot, "question_mark", "G", "escape", "slash", *"abc")
+        await driver.until(lambda: driver.app.keys_rest, "all keys are handled")
+        assert not any(isinstance(screen, HelpScreen) for screen in driver.app.screen_stack)
+        assert driver.desk.search_bar.text == "abc"
+
+
+@pytest.mark.parametrize("keys", ["qe", "q?", "q/e", "qH"])
+@driven
+async def test_keys_behind_q_do_nothing(launch: Launch, demo: DemoCorpus, keys: str) -> None:
+    async with launch(demo.root) as driver:
+        await driver.quiet()
+        shown: list[Screen[object]] = list(driver.app.screen_stack)
+        await burst(driver.pilot, *keys)
+        await until(driver.pilot, lambda: driver.app._exit, "the app was left")
+        assert driver.app._exception is None
+        assert set(driver.app.screen_stack) <= set(shown)
+
+
+@driven
+async def test_a_pasted_text_waits_for_the_key_before_it(launch: Launch, demo: DemoCorpus) -> None:
+    async with launch(demo.root) as driver:
+        await driver.quiet()
+        await burst(driver.pilot, "slash")
+        paste = events.Paste("hello there")
+        paste.set_sender(driver.app)
+        driver.app.post_message(paste)
+        await driver.until(lambda: driver.desk.search_bar.text == "hello there", "the text is in the bar")
+
+
+@driven
+async def test_a_key_that_is_lost_holds_the_others_up_for_a_while_only(
+    launch: Launch, demo: DemoCorpus, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with launch(demo.root) as driver:
+        await driver.quiet()
+        monkeypatch.setattr(key_order, "_LOST_S", 0.05)
+        climb = driver.app._climb
+        monkeypatch.setattr(driver.app, "_climb", lambda turn, node: None)
+        driver.app.post_message(events.Key("j", "j"))
+        await asyncio.sleep(0)
+        monkeypatch.setattr(driver.app, "_climb", climb)
+        driver.app.post_message(events.Key("question_mark", "?"))
+        await driver.until(lambda: isinstance(driver.app.screen, HelpScreen), "the key behind it was taken up")

@@ -30,6 +30,7 @@ def slow_fold(rows: list[Row], generation: int) -> tuple[list[int], dict[int, in
     broken = 0
     for seq, (kind, op, sources) in enumerate(rows):
         if kind not in surface_types(generation):
+            broken += kind == "turn/start" and (op is not UNSET or sources is not UNSET)
             continue
         parsed = parse_op(op)
         known = isinstance(sources, list) and all(type(one) is int and 0 <= one < seq for one in sources)

@@ -61,6 +61,7 @@ def told(root: Path, files: dict[str, bytes], session_id: str = "s") -> Told:
         with engine.open_log(session_id).closing() as log:
             log.load()
             rows, surface = (log.rows_shown, log.rows_withheld), list(log.fold.surface)
+            assert {str(finding.code) for finding in log.findings} <= set(record.findings or [])
     findings = [code for code in record.findings or [] if code != "dangling-parent"]
     lineage = str(record.lineage) if record.lineage is not None else None
     return Told(record.generation, findings, lineage, record.inherited_cut, record.own, record.inherited, rows, surface)
@@ -120,7 +121,6 @@ def test_only_a_system_message_takes_the_place_of_the_head(
             [0, 4],
             True,
         ),
-        (3, [prompt(0, "a"), row(1, "x/y", {}, surfaceOp="append", ignorable=True)], [0], True),
     ],
 )
 def test_a_marker_that_cannot_be_kept_to_is_said(
@@ -128,6 +128,45 @@ def test_a_marker_that_cannot_be_kept_to_is_said(
 ) -> None:
     seen = told(tmp_path, stored(version, *rows))
     assert (seen.surface, seen.findings) == (surface, [] if sound else ["surface-unreliable"])
+
+
+_MARKS: list[dict[str, Any]] = [
+    {"surfaceOp": "append"},
+    {"surfaceOp": {"op": "replace", "start": 0, "end": 0}},
+    {"surfaceOp": None},
+    {"sourceEventSeqs": [0]},
+    {"surfaceOp": "append", "sourceEventSeqs": [0]},
+]
+
+
+@pytest.mark.parametrize("version", range(7))
+@pytest.mark.parametrize("marks", _MARKS)
+@pytest.mark.parametrize(
+    ("kind", "data"),
+    [
+        ("session/title", {"title": "t", "messageSeqs": []}),
+        ("turn/end", END),
+        ("todo/write", {"todos": []}),
+        ("plan/mode", {"active": -0.0}),
+    ],
+)
+def test_surface_markers_on_events_that_are_only_logged_are_said_and_mean_nothing(
+    tmp_path: Path, version: int, marks: dict[str, Any], kind: str, data: Any
+) -> None:
+    rows = [prompt(0, "a"), row(1, kind, data, **marks), prompt(2, "b")]
+    newer = ["unsupported-version"] if version > 4 else []
+    seen = told(tmp_path, stored(version, *rows))
+    assert seen == Told(version, ["surface-unreliable", *newer], own=3, rows=(3, 0), surface=[0, 2])
+
+
+@pytest.mark.parametrize("version", range(7))
+@pytest.mark.parametrize("marks", _MARKS)
+def test_surface_markers_on_unknown_events_are_nobodys_business(
+    tmp_path: Path, version: int, marks: dict[str, Any]
+) -> None:
+    rows = [prompt(0, "a"), row(1, "x/y", {}, ignorable=True, **marks), prompt(2, "b")]
+    newer = ["unsupported-version"] if version > 4 else []
+    assert told(tmp_path, stored(version, *rows)) == Told(version, newer, own=3, rows=(3, 0), surface=[0, 2])
 
 
 def fork(version: int, *rows: Any, **more: Any) -> dict[str, bytes]:

@@ -61,6 +61,14 @@ class StoredRow(msgspec.Struct, gc=False):
     packed: Any = None
 
 
+def has_marks(row: StoredRow) -> bool:
+    """Whether a row carries a surface marker or sources, whatever they hold."""
+    envelope = row.envelope
+    if envelope is not None:
+        return envelope.surfaceOp is not NOTHING or envelope.sourceEventSeqs is not NOTHING
+    return isinstance(row.value, dict) and ("surfaceOp" in row.value or "sourceEventSeqs" in row.value)
+
+
 _MINUS_ZERO = re.compile(rb"(?:^|[\[:,])\s*-0(?![0-9.eE])")
 """What the fast parser reads as zero (or something inside a text that looks like it)."""
 

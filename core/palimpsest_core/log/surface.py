@@ -16,6 +16,7 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
+from palimpsest_core.formats.generations import generation as rules_of
 from palimpsest_core.log.markers import Marker, Replace, citation_fault, parse_op
 from palimpsest_core.model.event import UNSET, Event, Surface
 
@@ -80,6 +81,7 @@ class SurfaceFold:
         "_codes",
         "_following",
         "_head",
+        "_known",
         "_order",
         "_preceding",
         "_protected",
@@ -94,6 +96,7 @@ class SurfaceFold:
     def __init__(self, generation: int) -> None:
         self.generation = generation
         self._allowed = {name: _CODE[name] for name in surface_types(generation)}
+        self._known = rules_of(generation).types
         self._seqs = array("q")
         self._codes = bytearray()
         self._following: dict[int, int] = {}
@@ -168,8 +171,7 @@ class SurfaceFold:
         """
         code = self._allowed.get(kind)
         if code is None:
-            # Markers on other types mean nothing, in every generation (on known ones upstream refuses them).
-            return _LOGGED
+            return _LOGGED if op is UNSET and sources is UNSET else self._push_marked_in_vain(kind, seq)
         seqs = self._seqs
         if seqs and seq <= seqs[-1]:
             return FoldStep(Surface.LOG_ONLY, (), self._note(f"Event {seq} does not come after event {seqs[-1]}."))
@@ -185,6 +187,13 @@ class SurfaceFold:
                 self._note(fault)
                 step = step if step.problem else step._replace(problem=fault)
         return step
+
+    def _push_marked_in_vain(self, kind: str, seq: int) -> FoldStep:
+        """Markers on other types mean nothing: known ones must not have them, unknown ones may in newer generations."""
+        if kind not in self._known:
+            return _LOGGED
+        problem = f"Event {seq} of type {kind} carries surface marks, which this type must not."
+        return FoldStep(Surface.LOG_ONLY, (), self._note(problem))
 
     def _push_marked(self, kind: str, code: int, seq: int, op: Any, sources: Any) -> FoldStep:
         marker = parse_op(op)

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from palimpsest_core.formats.events import stored_sources
 from palimpsest_core.formats.reader import LogReader
-from palimpsest_core.formats.rows import NOTHING, StoredRow
+from palimpsest_core.formats.rows import NOTHING, StoredRow, has_marks
 from palimpsest_core.log.calls import CallPairs
 from palimpsest_core.log.lineage import CutFinder
 from palimpsest_core.log.surface import FoldStep, SurfaceFold, surface_types
@@ -190,6 +190,8 @@ class Loader:
                     self._shadow(step.replaced, columns)
                 if step.problem is not None:
                     flags |= _ERROR
+            elif has_marks(row) and self.fold.push_op(kind, row.seq, None).problem is not None:
+                flags |= _ERROR
             if kind == "session/title" or (flags & _PROMPT and self.titles.first_prompt is None):
                 self.titles.push(*reader.expand(row))
             elif kind == "session/end-seed":

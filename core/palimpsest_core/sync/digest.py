@@ -15,7 +15,7 @@ import msgspec
 
 from palimpsest_core.formats.events import stored_sources
 from palimpsest_core.formats.reader import LogReader, ReadState, StoredRow
-from palimpsest_core.formats.rows import NOTHING, Envelope, payload
+from palimpsest_core.formats.rows import NOTHING, Envelope, has_marks, payload
 from palimpsest_core.log import repair
 from palimpsest_core.log.fasttext import fast_reader
 from palimpsest_core.log.lineage import CutFinder
@@ -171,6 +171,10 @@ class LogDigest:
                     loose.push_packed(reader, row)
                 continue
             way = ways[kind]
+            if not way.surface and has_marks(row):
+                self._run(run_seqs, run_codes)
+                self._build(reader, row)  # such a type must have no marks: the fold is to say so
+                continue
             if way.empty and not way.built and envelope is not None and not row.fault and envelope.data is not NOTHING:
                 if loose is not None and not loose.push_row(row):
                     self._run(run_seqs, run_codes)

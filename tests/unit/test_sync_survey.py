@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -61,6 +62,82 @@ def test_a_change_is_seen(tmp_path: Path, change: str) -> None:
     time.sleep(0.02)
     CHANGES[change](root, path)
     assert looking.look() is not None
+
+
+WITHOUT_A_STAT = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="only Linux tells of every change")
+
+
+def watching(root: Path) -> Survey:
+    """A survey that looked so often that it relies on watches, where it can."""
+    looking = Survey(str(root))
+    assert looking.look() is not None
+    for _ in range(3):
+        assert looking.look() is None
+    return looking
+
+
+@pytest.mark.usefixtures("settled")
+@pytest.mark.parametrize("change", CHANGES)
+def test_a_change_is_seen_at_once_by_whoever_relies_on_watches(tmp_path: Path, change: str) -> None:
+    root = tmp_path / "root"
+    path = log(root, "a")
+    log(root, "b", "/srv/b")
+    looking = watching(root)
+    CHANGES[change](root, path)
+    assert looking.look() is not None
+
+
+@WITHOUT_A_STAT
+@pytest.mark.usefixtures("settled")
+def test_an_unchanged_root_is_not_looked_at_again_until_something_happens(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = log(tmp_path / "root", "a")
+    looking = watching(tmp_path / "root")
+    looked: list[bool] = []
+    stand = Survey._folders_stand
+    monkeypatch.setattr(Survey, "_folders_stand", lambda self, seen: looked.append(True) or stand(self, seen))
+    assert looking.look() is None
+    assert not looked
+    append(path)
+    assert [file.path for file in looking.look() or ()] == [path]
+    assert looking.look() is None
+    assert len(looked) == 1
+    monkeypatch.setattr(survey, "LOOK_ALL_THE_SAME_SECONDS", -1.0)
+    assert looking.look() is None
+    assert len(looked) == 2
+
+
+@pytest.mark.usefixtures("settled")
+@pytest.mark.parametrize("kind", ["a link to a log", "a log with two names", "a link to a folder"])
+def test_what_can_be_changed_from_elsewhere_is_looked_at_each_time(tmp_path: Path, kind: str) -> None:
+    root, other = tmp_path / "root", tmp_path / "other"
+    path, folder = log(root, "a"), os.path.dirname(log(root, "a"))
+    if kind == "a link to a folder":
+        os.rename(folder, other)
+        os.symlink(other, folder)
+        elsewhere = str(other / os.path.basename(path))
+    elif kind == "a link to a log":
+        os.rename(path, other)
+        os.symlink(other, path)
+        elsewhere = str(other)
+    else:
+        os.link(path, other)
+        elsewhere = str(other)
+    looking = watching(root)
+    time.sleep(0.02)
+    append(elsewhere)
+    assert looking.look() is not None
+
+
+@pytest.mark.usefixtures("settled")
+def test_a_root_that_is_another_folder_now_is_looked_at_though_no_watch_tells(tmp_path: Path) -> None:
+    root, above = tmp_path / "above" / "root", tmp_path / "above"
+    log(root, "a")
+    looking = watching(root)
+    above.rename(tmp_path / "elsewhere")
+    log(root, "b")
+    assert [file.folder for file in looking.look() or ()] == ["b"]
 
 
 @pytest.mark.usefixtures("settled")

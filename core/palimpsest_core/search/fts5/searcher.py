@@ -12,6 +12,7 @@ from palimpsest_core.base.errors import ErrorCode, SessionQueryError
 from palimpsest_core.base.jstext import well_formed
 from palimpsest_core.model.search import EventPage, SessionHit, SessionPage
 from palimpsest_core.search.cursor import CursorSeal, Place, stale_cursor
+from palimpsest_core.search.fts5 import checked
 from palimpsest_core.search.fts5 import kept as kept_lists
 from palimpsest_core.search.fts5.directory import Directory
 from palimpsest_core.search.fts5.live import LiveTables
@@ -30,6 +31,9 @@ _FEW_RANGES = 8
 _RANGE_MS = 0.1
 _ROW_MS = 0.0004
 _FEW_MATCHES = 20_000
+_SMALL_INDEX_BYTES = 256 << 20
+"""Counting the matches of 20 logs, 150 MB: one walk 2 to 13 ms, a walk for each 6 to 45. With 800 MB 13 to 104, 4 to
+30."""
 
 
 class Options(msgspec.Struct, frozen=True):
@@ -183,6 +187,8 @@ class Searcher:
         """What the options ask for beside each hit: how many events match, and which sessions carry a copy."""
         out = []
         directory = self._directory("main.log") if self._options.fold_inherited and self._has_forks() else None
+        if self._options.count_matches:
+            self._count_together({ranked.number for ranked in shown} - best.matches.keys(), best, phrase, request)
         for ranked in shown:
             check(cancel)
             if self._options.count_matches and ranked.number not in best.matches:
@@ -196,6 +202,24 @@ class Searcher:
 
     def _has_forks(self) -> bool:
         return self._db.execute("select 1 from main.log where cut>0 limit 1").fetchone() is not None
+
+    def _count_together(
+        self, numbers: set[int], best: kept_lists.KeptList, phrase: Phrase, request: SearchRequest
+    ) -> None:
+        """Count the matches of many stored logs in one walk where that is quicker than a walk for each: in small
+        indexes, whose postings FTS5 cannot skip through."""
+        wanted = [number for number in numbers if not is_live(number)]
+        if len(wanted) < _FEW_RANGES or self._db.pragma("page_count") * checked.PAGE > _SMALL_INDEX_BYTES:
+            return
+        side = self._side("", request)
+        source, ids = self._numbers.bound(wanted)
+        sql = f"select f.rowid >> {POSITION_BITS}, count(*) from fts(?) f"
+        if side.condition.sql:
+            sql += " cross join main.doc d on d.id = f.rowid"
+        sql += f" where f.rowid >> {POSITION_BITS} in (select value from {source}){side.condition.sql} group by 1"
+        counted = self._db.execute(sql, (phrase.expression, ids, *side.condition.bindings))
+        best.matches.update(dict.fromkeys(wanted, 0))
+        best.matches.update((int(number), int(count)) for number, count in counted)
 
     def _count_in(self, number: int, phrase: Phrase, side: Side) -> int:
         """How many documents of one log match."""

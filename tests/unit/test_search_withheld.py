@@ -8,7 +8,7 @@ import pytest
 from logmaking import frame, frames, header, line, packed, prompt, row, write
 
 from palimpsest_core import Config, Engine, EventHit, Flag, Surface
-from palimpsest_core.log.text import FULL
+from palimpsest_core.log.text import FULL, Registry
 from palimpsest_core.log.withheld import withheld_text
 from palimpsest_core.model.config import APP_CONFIG
 
@@ -58,14 +58,60 @@ def test_a_hit_opens_at_its_row(tmp_path: Path) -> None:
             assert log.index_of_seq(hits(engine, "walrus")[0].seq - 1) is None
 
 
-def test_all_are_found_once_after_the_log_grew_behind_the_damage(tmp_path: Path) -> None:
-    path = damaged(tmp_path)
+CALL = {"type": "tool-call", "id": "c", "name": "t", "arguments": "{}"}
+ANSWER = {"id": "a", "role": "assistant", "source": {"kind": "model"}, "content": [CALL]}
+OPEN_TURN = [
+    row(0),
+    row(1, "assistant/message", {"turn": 1, "step": 1, "message": ANSWER}, surfaceOp="append"),
+    prompt(7, "lost walrus"),
+    prompt(8, "lost walrus too"),
+]
+
+
+@pytest.mark.parametrize("plain", [False, True])
+@pytest.mark.parametrize("begin", [[*SOUND, *BEHIND], OPEN_TURN, SOUND])
+def test_all_are_found_once_however_the_log_grows_behind_the_damage(
+    tmp_path: Path, plain: bool, begin: list[object]
+) -> None:
+    rows = [header(0, "gap"), *begin]
+    content = b"".join(map(line, rows)) if plain else frames(rows)
+    path = Path(write(tmp_path, content, session_id="gap", plain=plain).path)
+    more = [line(prompt(seq, f"later walrus number {seq}")) for seq in range(9, 13)]
+    pieces = more if plain else [frame(each) for each in more]
+    end = line(row(13, "turn/end", {"turn": 1, "reason": {"kind": "completed"}}))
+    growth = [pieces[0], pieces[1][:-9], pieces[1][-9:] + pieces[2], end if plain else frame(end), pieces[3][:40]]
     with Engine(tmp_path, index=":memory:") as engine:
         engine.refresh()
+        for piece in growth:
+            with path.open("ab") as file:
+                file.write(piece)
+            engine.refresh()
+            with Engine(tmp_path, index=":memory:") as anew:
+                anew.refresh()
+                for words in ("walrus", "lost", "number", "interrupted"):
+                    assert hits(engine, words) == hits(anew, words)
+                assert engine.sessions() == anew.sessions()
+                with anew.open_log("gap").closing() as log:
+                    log.load()
+                    assert all(log.index_of_seq(hit.seq) is not None for hit in hits(engine, "interrupted"))
+
+
+def test_a_grown_log_is_not_read_again_for_its_withheld_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = damaged(tmp_path)
+    read: list[bytes] = []
+
+    def text(stored: bytes, registry: Registry) -> str:
+        read.append(stored)
+        return withheld_text(stored, registry)
+
+    with Engine(tmp_path, index=":memory:") as engine:
+        engine.refresh()
+        monkeypatch.setattr("palimpsest_core.sync.withheld.withheld_text", text)
         with path.open("ab") as file:
             file.write(frame(prompt(9, "later walrus")))
         engine.refresh()
         assert [hit.line for hit in hits(engine, "walrus")] == [4, 5, 6, 7]
+    assert read == [line(prompt(9, "later walrus"))]
 
 
 def test_a_torn_row_is_found_until_it_is_whole(tmp_path: Path) -> None:

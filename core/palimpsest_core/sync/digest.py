@@ -124,6 +124,7 @@ class _Saved(msgspec.Struct):
     marker: int | None
     times: tuple[int | float, int | float] | None
     loose: bytes | None
+    withheld: tuple[int, int, int] | None = None
 
 
 class LogDigest:
@@ -139,6 +140,8 @@ class LogDigest:
         self.pending_chars = 0
         self.beyond = 0
         self.next_seq = 0
+        self.withheld: tuple[int, int, int] | None = None
+        """What `WithheldRows.saved` has of the rows that are no events; kept for it."""
         self._model = ""
         self._answer: bytes | msgspec.Raw = b""
         self._scan = RepairScan(header.version)
@@ -366,6 +369,7 @@ class LogDigest:
                     self.cut.marker,
                     self.times,
                     None if self._loose is None else self._loose.save(),
+                    self.withheld,
                 )
             )
         except UnicodeEncodeError:
@@ -384,6 +388,7 @@ class LogDigest:
         digest.cut.marker = saved.marker
         digest.times = saved.times
         digest.next_seq = saved.reading.next_seq
+        digest.withheld = saved.withheld
         digest._model = saved.model
         digest._scan = RepairScan.restore(saved.header.version, saved.scan)
         if digest._loose is not None:

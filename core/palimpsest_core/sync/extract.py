@@ -13,14 +13,15 @@ from typing import NamedTuple
 from palimpsest_core.base.cancel import CancelToken, check
 from palimpsest_core.formats.catalog import FLAT, HeaderCache, build_catalog
 from palimpsest_core.formats.generations import is_known, newer_reason
-from palimpsest_core.formats.reader import HeaderPeek, LogChanged, LogReader, ReadState
+from palimpsest_core.formats.reader import HeaderPeek, LogChanged, LogReader, ReadState, StoredRow
 from palimpsest_core.log.lineage import lineage_of
 from palimpsest_core.log.text import Registry
 from palimpsest_core.model.config import Config
 from palimpsest_core.model.finding import Finding, FindingCode
 from palimpsest_core.model.header import Header
+from palimpsest_core.model.search import WITHHELD_FROM
 from palimpsest_core.model.session import SessionState, SessionSummary
-from palimpsest_core.query.findings import meaning_findings
+from palimpsest_core.query.findings import meaning_findings, work_goes_on
 from palimpsest_core.search.documents import IndexDocument, LogEntry
 from palimpsest_core.storage.layout import LogFile, session_id_of_folder
 from palimpsest_core.sync.digest import LAST_SEQ, Changes, LogDigest
@@ -50,7 +51,7 @@ DAMAGE = frozenset(
 class Begin(NamedTuple):
     """A log is being read; `entry` is what its header tells.
 
-    `resumed`: from where an earlier reading stopped; then its documents from event `drop_from` on go, all others stay.
+    `resumed`: from where an earlier reading stopped; then its documents from number `drop_from` on go, all others stay.
     """
 
     entry: LogEntry
@@ -128,7 +129,17 @@ def _grown(file: LogFile, state: bytes, config: Config, registry: Registry) -> t
     if reader.header is None or reader.header.header != digest.header:
         reader.close()
         return None
-    return reader, digest, reading.next_seq
+    if not _keeps_withheld(reading):
+        return reader, digest, reading.next_seq
+    if config.mode != "strict" and digest.withheld is not None and digest.withheld[0] == reading.next_line:
+        return reader, digest, WITHHELD_FROM + reading.next_line
+    reader.close()
+    return None
+
+
+def _keeps_withheld(reading: ReadState) -> bool:
+    """Whether a reading stopped behind the damage of a log: no more events can come then, only more withheld rows."""
+    return reading.withheld > 0 and reading.next_seq < WITHHELD_FROM
 
 
 class _Reading:
@@ -143,28 +154,27 @@ class _Reading:
         self._saved: bytes | None = None
         self._since_checkpoint = 0
         self._fingerprint = _fingerprint(digest.registry)
-        self._withheld = WithheldRows(digest.registry) if config.mode != "strict" else None
+        self._withheld = WithheldRows(digest.registry, digest.withheld) if config.mode != "strict" else None
 
     def pieces(self, drop_from: int | None, cancel: CancelToken | None) -> Iterator[Piece]:
         """All pieces; `drop_from` None: from the start."""
         reader, digest = self._reader, self._digest
         yield Begin(self._first_entry(), drop_from is not None, drop_from or 0)
         committed = reader.state
+        behind_damage = drop_from is not None and _keeps_withheld(committed)
         shaken = False
         for rows in reader.batches(cancel):
             check(cancel)
-            if self._withheld is not None and reader.rows_withheld:
-                self._withheld.push_all(reader, rows)
             if not self._provisional and rows[-1].provisional:
                 # A torn place: what follows may be told anew when the log grows.
                 self._provisional = True
                 sound = [row for row in rows if not row.provisional]
-                digest.push_all(reader, sound)
+                self._push_all(sound)
                 yield Part(digest.take())
                 committed = reader.state
-                self._saved = digest.save(committed)
+                self._saved = self._save(committed)
                 rows = rows[len(sound) :]
-            digest.push_all(reader, rows)
+            self._push_all(rows)
             if digest.pending_chars >= PART_CHARS:
                 part, touched = self._part(committed)
                 shaken = shaken or touched
@@ -175,13 +185,30 @@ class _Reading:
             # What came from the torn place changed what came before it: that cannot be taken back in part.
             state = None if shaken else self._saved
         else:
-            state = digest.save(reader.state)
+            state = self._save(reader.state)
         closing = digest.closing(reader.next_seq, reader.last_time or 0)
+        if work_goes_on(reader.findings):
+            # What ends the readable part is damage, so nothing closes its turn; a shorter log may have looked ended.
+            changes = changes._replace(dropped=[*changes.dropped, *(document.seq for document in closing)])
+            closing.clear()
+        elif behind_damage:
+            closing.clear()  # the events are as they were, and what closes them is indexed
         if self._withheld is not None:
             closing += self._withheld.documents(reader.next_seq)
-            if _holds_withheld(reader):
-                state = None  # their documents come after all events, and go with those that a grown log drops
         yield End(changes, closing, self._entry(complete=True), state)
+
+    def _push_all(self, rows: list[StoredRow]) -> None:
+        self._digest.push_all(self._reader, rows)
+        if self._withheld is not None and rows:
+            self._withheld.push_all(self._reader, rows if self._reader.rows_withheld else rows[-1:])
+
+    def _save(self, reading: ReadState) -> bytes | None:
+        """The state to go on from `reading`; None when more was read than that, or it cannot be kept."""
+        if self._withheld is not None and reading.withheld:
+            self._digest.withheld = self._withheld.saved
+            if self._digest.withheld[0] != reading.next_line:
+                return None
+        return self._digest.save(reading)
 
     def _part(self, committed: ReadState) -> tuple[Part, bool]:
         chars = self._digest.pending_chars
@@ -191,7 +218,7 @@ class _Reading:
         self._since_checkpoint += chars
         if self._since_checkpoint < CHECKPOINT_CHARS:
             return Part(changes), False
-        state = None if _holds_withheld(self._reader) else self._digest.save(self._reader.state)
+        state = None if self._reader.state.withheld else self._digest.save(self._reader.state)
         if state is None:
             return Part(changes), False  # inside a frame; the next part may end with one
         self._since_checkpoint = 0
@@ -276,11 +303,6 @@ class _Reading:
             message = f"Events from number {LAST_SEQ + 1:,} on cannot be found by searching; they can be read."
             found.append(Finding(FindingCode.LIMIT_EXCEEDED, message, path, seq=LAST_SEQ + 1, detail="index-positions"))
         return found
-
-
-def _holds_withheld(reader: LogReader) -> bool:
-    """Whether there are withheld rows that would not be read again when the log grows."""
-    return reader.state.withheld > 0
 
 
 @lru_cache(maxsize=16)

@@ -17,17 +17,25 @@ MOST_CHARS = 32_000_000
 
 
 class WithheldRows:
-    """The documents of the withheld rows of one log, gathered while it is read."""
+    """The documents of the withheld rows of one log, gathered while it is read.
 
-    def __init__(self, registry: Registry) -> None:
+    `known`: what `saved` was when reading stopped before; documents of earlier rows are in the index then.
+    """
+
+    def __init__(self, registry: Registry, known: tuple[int, int, int] | None = None) -> None:
         self._registry = registry
         self._documents: list[IndexDocument] = []
-        self._chars = 0
-        self.left_out = 0
+        self._next_line, self._chars, self.left_out = known or (0, 0, 0)
+
+    @property
+    def saved(self) -> tuple[int, int, int]:
+        """From where the withheld rows can be gone on with: the next line, and how much was taken and left out."""
+        return self._next_line, self._chars, self.left_out
 
     def push_all(self, reader: LogReader, rows: Iterable[StoredRow]) -> None:
         """Take those of the next rows that are withheld."""
         for row in rows:
+            self._next_line = row.line + 1
             if not row.withheld or row.length < 3:
                 continue
             position = WITHHELD_FROM + row.line

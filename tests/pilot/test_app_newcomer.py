@@ -178,3 +178,111 @@ def test_on_a_narrow_screen_the_status_line_drops_the_date_before_it_cuts_the_ti
             assert "2026-" not in line
 
     run(flow())
+
+
+def test_the_open_session_stays_open_when_the_hits_are_left_and_the_list_is_read_again(
+    demo: DemoCorpus, launch: Launch
+) -> None:
+    async def flow() -> None:
+        async with launch(demo.root) as driver:
+            await driver.indexed()
+            await driver.search("migration 0042")
+            await driver.press("enter")
+            await driver.opened("0198e1d0-entries-migration")
+            opened = driver.desk.opening.session
+            assert opened is not None
+            await driver.press("escape", "escape")
+            await driver.until(lambda: not driver.desk.session_list.showing_hits, "the sessions are back")
+            await driver.quiet()
+            for _ in range(2):
+                assert driver.desk.session_list.session_at(driver.desk.session_list.cursor) == opened
+                assert driver.desk.opening.session == opened
+                driver.desk.listing.show()  # as when a log elsewhere grew
+                await driver.quiet()
+
+    run(flow())
+
+
+def test_what_was_said_goes_with_the_next_key(demo: DemoCorpus, launch: Launch) -> None:
+    async def flow() -> None:
+        async with launch(demo.root) as driver:
+            await driver.indexed()
+            await driver.press("enter")
+            await driver.until(lambda: driver.desk.timeline.row_count() > 3, "it is open")
+            await driver.quiet()
+            await driver.press("%")
+            assert "replaced nothing" in driver.text().splitlines()[-2]
+            await driver.press("j")
+            assert "replaced nothing" not in driver.text().splitlines()[-2]
+            await driver.press("%")
+            assert "replaced nothing" in driver.text().splitlines()[-2]
+            await driver.press("i")
+            assert "replaced nothing" not in driver.text().splitlines()[-2]
+
+    run(flow())
+
+
+def test_the_key_line_shows_what_works_where_the_focus_is(demo: DemoCorpus, launch: Launch) -> None:
+    async def flow() -> None:
+        async with launch(demo.root, (80, 24)) as driver:
+            await driver.indexed()
+
+            def line() -> str:
+                return driver.text().splitlines()[-1]
+
+            assert "enter Open" in line()
+            assert "4 Lineage" in line()
+            await driver.press("enter")
+            assert "esc Back" in line()
+            assert "[] Boundary" in line()
+            await driver.press("slash")
+            assert "enter Open" in line()
+            assert "? Keys" not in line(), "a question mark is typed there"
+
+    run(flow())
+
+
+def test_back_from_a_jump_in_the_lineage_comes_back_to_the_lineage(demo: DemoCorpus, launch: Launch) -> None:
+    async def flow() -> None:
+        async with launch(demo.root) as driver:
+            await driver.indexed()
+            await driver.open("0198f4aa-rounding-review")
+            await driver.press("4", "j", "enter")
+            await driver.quiet()
+            assert driver.desk.opening.session is not None
+            assert driver.desk.opening.session.id != "0198f4aa-rounding-review"
+            await driver.press("<")
+            await driver.opened("0198f4aa-rounding-review")
+            assert driver.desk.panes.focused() == "lineage"
+
+    run(flow())
+
+
+def test_a_written_export_has_no_options_left_and_a_second_one_names_the_first(
+    demo: DemoCorpus, launch: Launch
+) -> None:
+    async def flow() -> None:
+        async with launch(demo.root) as driver:
+            await driver.indexed()
+            for told in ("", "was there already"):
+                await driver.press("e")
+                await driver.until(lambda: "Written:" in driver.text(), "it is written")
+                assert "overwrite" not in driver.text()
+                assert told in driver.text()
+                await driver.press("escape")
+
+    run(flow())
+
+
+def test_the_first_notice_is_short_and_begins_with_keys(demo: DemoCorpus, launch: Launch) -> None:
+    async def flow() -> None:
+        async with launch(demo.root, (80, 24), state=State()) as driver:
+            await driver.indexed()
+            lines = driver.text().splitlines()
+            top = next(number for number, line in enumerate(lines) if line.startswith("╭"))
+            bottom = next(number for number, line in enumerate(lines) if line.startswith("╰"))
+            assert bottom - top - 1 <= 4
+            assert "/ search" in lines[top + 1]
+            assert "36 sessions in 37 logs" in driver.text()
+
+    run(flow())

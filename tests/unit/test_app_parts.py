@@ -10,7 +10,7 @@ from rich.cells import cell_len
 from palimpsest_tui.commands import COMMANDS
 from palimpsest_tui.flows.history import JumpHistory, Spot
 from palimpsest_tui.jobs.exporting import free_name
-from palimpsest_tui.keys import BY_ID, FORBIDDEN, HINT_ORDER, KEYS, Where, check_keymap, spelled
+from palimpsest_tui.keys import BY_ID, FORBIDDEN, HINTS, KEYS, Where, check_keymap, hint_keys, spelled
 from palimpsest_tui.settings import Settings, State, load_settings, load_state, save_state
 from palimpsest_tui.widgets import numbers
 from palimpsest_tui.widgets.cells import Matcher, around_match, clip, fit, fit_right, width_of
@@ -31,9 +31,18 @@ def test_nothing_sits_on_a_key_that_a_terminal_cannot_tell_apart() -> None:
     assert not FORBIDDEN & {part for key in KEYS for part in spelled(key.keys)}
 
 
-def test_every_key_has_a_tooltip_and_every_hint_a_place() -> None:
+def test_every_key_has_a_tooltip_and_every_hint_works_where_it_is_shown() -> None:
     assert all(key.tooltip and key.title for key in KEYS)
-    assert {key.id for key in KEYS if key.hint} == set(HINT_ORDER)
+    for place, hints in HINTS.items():
+        there = {Where.SEARCH} if place == "search" else {Where.LIST, Where.MAIN}
+        assert all(BY_ID[key_id].where in there and word for key_id, word in hints), place
+
+
+def test_a_pair_of_keys_is_written_together_and_apart_where_one_is_a_letter() -> None:
+    assert hint_keys("turn.previous", {}) == "{}"
+    assert hint_keys("turn.previous", {"turn.next": "t"}) == "{ t"
+    assert hint_keys("hit.next", {}) == "n/N"
+    assert hint_keys("list.choose", {}) == "enter"
 
 
 def test_keys_can_be_moved() -> None:

@@ -78,7 +78,7 @@ def test_a_lineage_shows_branches_cuts_and_compactions() -> None:
     assert [(row.rail, row.sign, row.label, row.note) for row in rows] == [
         ("", "○", "root", "root"),
         ("├ ", "●", "fork", "fork @412"),
-        ("│ ├ ", "◌", "compacted @690", "shadows 12..689"),
+        ("│ ├ ", "◌", "@690 compacted", "shadows 12..689"),
         ("│ └ ", "○", "sub", "child"),
         ("└ ", "○", "other", "child"),
     ]

@@ -20,7 +20,7 @@ from palimpsest_tui.key_order import OrderedKeys
 from palimpsest_tui.keys import check_keymap
 from palimpsest_tui.palette import CommandProvider
 from palimpsest_tui.screens.ledger import LedgerScreen, Start
-from palimpsest_tui.settings import Loaded, State, load_settings, load_state, save_state
+from palimpsest_tui.settings import Loaded, State, load_settings, load_state, save_state, settings_path
 from palimpsest_tui.themes import DEFAULTS, NAMES, THEMES
 
 Grow = Callable[[CancelToken], None]
@@ -81,7 +81,7 @@ class PalimpsestApp(OrderedKeys[int]):
         if wanted not in self.available_themes:
             problems.append(f"There is no theme {wanted}; there are {', '.join(NAMES)}.")
         if problems:
-            self.call_after_refresh(self._tell, screen, problems)
+            self.call_after_refresh(screen.tell_settings, settings_path(), problems)
         self.set_timer(_UP_S, _collect_again)
         if self._grow is not None:
             self.run_worker(partial(self._grow, self._grow_token), thread=True, name="grow", exit_on_error=False)
@@ -89,11 +89,6 @@ class PalimpsestApp(OrderedKeys[int]):
     def get_theme_variable_defaults(self) -> dict[str, str]:
         """Our own colour names, for the themes that come with Textual."""
         return DEFAULTS
-
-    @staticmethod
-    def _tell(screen: LedgerScreen, problems: list[str]) -> None:
-        more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
-        screen.desk.say(problems[0] + more, bad=True)
 
     def on_unmount(self) -> None:
         """Stop the demo's writer, keep the state."""

@@ -117,6 +117,12 @@ _WITHOUT_KEYS: tuple[Command, ...] = (
         lambda desk: desk.generations.choose(),
     ),
     Command(
+        "settings.open",
+        "Settings file",
+        "Say where the settings file is, and open it in the editor",
+        lambda desk: desk.copying.settings_file(),
+    ),
+    Command(
         "theme.next",
         "Next theme",
         "Dark, light, high contrast, the terminal's own colours",

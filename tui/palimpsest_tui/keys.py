@@ -36,8 +36,6 @@ class Key(NamedTuple):
     title: str
     tooltip: str
     action: str = ""
-    hint: str = ""
-    """How the key line at the bottom shows it, such as `Find`; empty keeps it out of the line."""
 
 
 _L, _M, _S, _E, _D = Where.LIST, Where.MAIN, Where.SEARCH, Where.EXPORT, Where.DIALOG
@@ -57,11 +55,13 @@ KEYS: tuple[Key, ...] = (
     Key("nav.out", "h,left", _M, "Out, fold", "Fold the row, or go one pane out"),
     Key("nav.escape", "escape", _M, "Out", "Go out one level; never quits"),
     Key("turn.next", "}", _M, "Next turn", "Go to the start of the next turn"),
-    Key("turn.previous", "{", _M, "Previous turn", "Go to the start of this turn or of the one before", hint="Turn"),
+    Key("turn.previous", "{", _M, "Previous turn", "Go to the start of this turn or of the one before"),
     Key("prompt.next", "J", _M, "Next prompt", "Go to the next prompt of the person"),
     Key("prompt.previous", "K", _M, "Previous prompt", "Go to the previous prompt of the person"),
-    Key("boundary.next", "]", _M, "Next boundary", "Go to the next compaction, fork cut or resume"),
-    Key("boundary.previous", "[", _M, "Previous boundary", "Go to the boundary before", hint="Boundary"),
+    Key("boundary.next", "]", _M, "Next boundary",
+        "Go to the next boundary: compaction, shortened result, fork cut or resume"),
+    Key("boundary.previous", "[", _M, "Previous boundary",
+        "Go to the boundary before: compaction, shortened result, fork cut or resume"),
     Key("replacement.go", "%", _M, "Replacement ⇄ shadowed", "Go between an event and what replaced it"),
     Key("history.back", "<", _M, "Back", "Go back to where you were before the last jump"),
     Key("history.forward", ">", _M, "Forward", "Go forward again"),
@@ -71,20 +71,19 @@ KEYS: tuple[Key, ...] = (
     Key("pane.lineage", "4", _M, "Lineage", "Focus the lineage"),
     Key("pane.next", "tab", _M, "Next pane", "Focus the next pane"),
     Key("pane.previous", "shift+tab", _M, "Previous pane", "Focus the pane before"),
-    Key("search.focus", "/", _M, "Search", "Type in the search bar", hint="Find"),
+    Key("search.focus", "/", _M, "Search", "Type in the search bar"),
     Key("hit.next", "n", _M, "Next hit", "Go to the next match, then on into the next session"),
     Key("hit.previous", "N", _M, "Previous hit", "Go to the match before"),
     Key("error.next", "!", _M, "Next error", "Go to the next event that tells of an error"),
-    Key("filter.menu", "f", _M, "Filter", "Choose a filter from a menu", hint="Filter"),
-    Key("view.next", "v", _M, "View", "Next view of this pane: events shown, grouping of sessions, raw or pretty",
-        hint="View"),
+    Key("filter.menu", "f", _M, "Filter", "Choose a filter from a menu"),
+    Key("view.next", "v", _M, "View", "Next view of this pane: events shown, grouping of sessions, raw or pretty"),
     Key("inspector.tab", "x", _M, "Inspector tab", "Show the next tab of the inspector: text, raw, trace"),
     Key("inspector.wrap", "w", _M, "Wrap", "Wrap long lines, or let them run"),
     Key("mark.set", "m", _M, "Mark", "Mark this event, or take its mark away"),
     Key("mark.list", "'", _M, "Marks", "List the marked events"),
-    Key("copy.text", "y", _M, "Copy text", "Copy the text of the event, the title of the session", hint="Copy"),
+    Key("copy.text", "y", _M, "Copy text", "Copy the text of the event, the title of the session"),
     Key("copy.reference", "Y", _M, "Copy reference", "Copy ID#SEQ"),
-    Key("export.now", "e", _M, "Export", "Export the session and its descendants at once", hint="Export"),
+    Key("export.now", "e", _M, "Export", "Export the session and its descendants at once"),
     Key("export.options", "E", _M, "Export with options", "Choose what goes into the export and where it goes"),
     Key("resume.show", "r", _M, "Resume", "Show the command that resumes this session"),
     Key("open.pager", "o", _M, "Open", "Read the event in the pager, or in an editor"),
@@ -99,7 +98,7 @@ KEYS: tuple[Key, ...] = (
     Key("health.show", "H", _M, "Health", "Every log that is damaged, foreign or diverging, and how to save it"),
     Key("generation.next", "V", _M, "Other file", "Open another format of this session, where there are several"),
     Key("palette", ":,ctrl+p", _M, "Commands", "Find any command by its name"),
-    Key("help", "?", _M, "Keys", "Show the keys that work here", hint="Keys"),
+    Key("help", "?", _M, "Keys", "Show the keys that work here"),
     Key("quit", "q", _M, "Quit", "Leave the app"),
     Key("search.leave", "escape", _S, "Leave", "Go back to the rows; the words stay", "leave"),
     Key("search.complete", "tab", _S, "Complete", "Complete the filter word", "complete"),
@@ -121,10 +120,40 @@ KEYS: tuple[Key, ...] = (
     Key("dialog.close", "escape,q", _D, "Close", "Close the window", "close"),
 )  # fmt: skip
 
-HINT_ORDER = (
-    "search.focus", "filter.menu", "view.next", "export.now", "copy.text", "turn.previous", "boundary.previous", "help",
-)  # fmt: skip
-"""The key line at the bottom, from the left; what does not fit is left out from the right."""
+HINTS: dict[str, tuple[tuple[str, str], ...]] = {
+    "sessions": (
+        ("list.choose", "Open"), ("search.focus", "Find"), ("filter.menu", "Filter"), ("pane.lineage", "Lineage"),
+        ("export.now", "Export"), ("sessions.sort", "Sort"), ("view.next", "Group"), ("copy.text", "Copy"),
+        ("resume.show", "Resume"),
+    ),
+    "hits": (
+        ("list.choose", "Open"), ("nav.escape", "Sessions"), ("search.focus", "Find"), ("hit.next", "Hit"),
+        ("filter.menu", "Filter"), ("pane.lineage", "Lineage"), ("export.now", "Export"),
+    ),
+    "timeline": (
+        ("list.choose", "Read"), ("nav.escape", "Back"), ("search.focus", "Find"), ("turn.previous", "Turn"),
+        ("boundary.previous", "Boundary"), ("view.next", "View"), ("export.now", "Export"), ("copy.text", "Copy"),
+        ("filter.menu", "Filter"),
+    ),
+    "inspector": (
+        ("nav.escape", "Back"), ("inspector.tab", "Tab"), ("inspector.wrap", "Wrap"), ("copy.text", "Copy"),
+        ("open.pager", "Pager"), ("search.focus", "Find"), ("turn.previous", "Turn"), ("export.now", "Export"),
+    ),
+    "lineage": (
+        ("list.choose", "Go there"), ("history.back", "Back"), ("nav.escape", "Timeline"), ("search.focus", "Find"),
+        ("export.now", "Export"), ("pane.sessions", "Sessions"),
+    ),
+    "search": (
+        ("search.open", "Open"), ("search.down", "Hits"), ("search.complete", "Complete"), ("search.widen", "Wider"),
+        ("search.clear", "Clear"), ("search.leave", "Leave"),
+    ),
+}  # fmt: skip
+"""The key line at the bottom where the focus is, from the left: keys that work there, and what they do there in a word.
+
+What does not fit is left out from the right. In the search bar letters are typed, so `?` is not offered.
+"""
+PAIRED = {"turn.previous": "turn.next", "boundary.previous": "boundary.next", "hit.next": "hit.previous"}
+"""Two keys for the two ways of one verb: the key line shows them together."""
 BY_ID: dict[str, Key] = {key.id: key for key in KEYS}
 FORBIDDEN = frozenset({"ctrl+i", "ctrl+m", "ctrl+h", "ctrl+left_square_bracket", "ctrl+["})
 _TOGETHER = {
@@ -145,7 +174,7 @@ def bindings(where: Where) -> list[BindingType]:
             key.keys,
             key.action or f"command('{key.id}')",
             key.title,
-            show=bool(key.hint),
+            show=False,
             tooltip=key.tooltip,
             id=key.id,
         )
@@ -169,6 +198,14 @@ def first_shown(key: Key, keymap: Mapping[str, str]) -> str:
     """The first key of an entry as the key line writes it."""
     parts = spelled(keymap.get(key.id, key.keys))
     return _display(parts[0]) if parts else ""
+
+
+def hint_keys(key_id: str, keymap: Mapping[str, str]) -> str:
+    """The key of a hint, both keys of a pair: `{}`; with a space between them where one is not a sign: `{ t`."""
+    ids = (key_id, PAIRED[key_id]) if key_id in PAIRED else (key_id,)
+    keys = [first_shown(BY_ID[part], keymap) for part in ids]
+    signs = all(len(key) == 1 and not key.isalnum() for key in keys)
+    return ("" if signs else "/" if key_id == "hit.next" else " ").join(keys)
 
 
 def _display(part: str) -> str:

@@ -55,6 +55,13 @@ class Commands(click.Group):
         with formatter.section("Commands"):
             formatter.write_dl(list(COMMANDS.items()))
 
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Say where the settings file is on this platform."""
+        from palimpsest_tui.settings import settings_path
+
+        formatter.write_paragraph()
+        formatter.write_text(f"Settings of the app (TOML; every key is optional): {settings_path()}")
+
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:

@@ -35,7 +35,8 @@ def command(settings: Settings, session: str, out: str, generation: int | None, 
         write_json("rescue", to_json(done))
         return Exit.FINE
     write_text(done.path)
-    say(f"{plural(done.events, 'event')} in {plural(done.rows, 'row')} kept, {plural(done.withheld, 'row')} left out")
+    left = f"{plural(done.withheld, 'row')} left out" if done.withheld else "no other row can be read"
+    say(f"{plural(done.events, 'event')} in {plural(done.rows, 'row')} kept, {left}")
     for finding in done.findings:
         say(f"{finding.code.value}: {cell(finding.message)}")
     for note in done.notes:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 from functools import partial
 from typing import TYPE_CHECKING
@@ -10,6 +11,7 @@ from palimpsest_core import CancelToken, OpenLog, printable
 from palimpsest_tui.jobs.clipboard import Copied, copy_with_tool, save_copy
 from palimpsest_tui.jobs.reading import Reading, read_event
 from palimpsest_tui.screens.resume import ResumeScreen
+from palimpsest_tui.settings import settings_path
 from palimpsest_tui.widgets import numbers
 from palimpsest_tui.widgets.inspector import Tab
 from palimpsest_tui.widgets.session_list import title_of
@@ -105,6 +107,15 @@ class Copying:
 
     def _view(self, name: str, text: str) -> None:
         self._desk.screen.view_outside(name, printable(text), self._desk.settings.editor)
+
+    def settings_file(self) -> None:
+        """Say where the settings file is; with an editor to hand, open it there. It is read at the next start."""
+        path = settings_path()
+        editor = self._desk.settings.editor or os.environ.get("VISUAL") or os.environ.get("EDITOR")
+        if editor:
+            self._desk.screen.edit_outside(path, editor)
+        else:
+            self._desk.say(f"Settings: {path} (read at the start; no editor is named by it or by $EDITOR).")
 
     # Resume ------------------------------------------------------------------------------------------------------
 

@@ -98,6 +98,7 @@ class Exporting:
     def _again(run: Run) -> None:
         """Forget what an earlier export left."""
         run.stage, run.plan, run.progress, run.result, run.error = Stage.IDLE, None, None, None, ""
+        run.beside = ""
         if not run.chosen_target:
             run.target = None
 
@@ -114,10 +115,12 @@ class Exporting:
 
     def plan(self, run: Run) -> None:
         """Read what would go in, for the window."""
+        run.writes = False
         self._begin_plan(run, partial(self._planned, run))
 
     def start(self, run: Run) -> None:
         """Plan and write."""
+        run.writes = True
         if run.plan is not None:
             self._write(run, run.plan)
         else:
@@ -157,7 +160,8 @@ class Exporting:
         run.result, run.stage = result, Stage.DONE
         run.target = Path(result.path)
         if self._window is None:
-            self._desk.say(f"Exported {run.title} to {result.path} ({numbers.size(result.bytes)}).")
+            beside = f" {run.beside} was there already." if run.beside else ""
+            self._desk.say(f"Exported {run.title} to {result.path} ({numbers.size(result.bytes)}).{beside}")
         self._update()
 
     def _failed(self, run: Run, error: Exception) -> None:

@@ -190,6 +190,7 @@ class Finding:
         if not found:
             self._desk.session_list.set_empty(*self._nothing_found())
         self._desk.session_list.show_hits(found, self.matcher, keep=keep)
+        self._desk.screen.show_keys()
         self._desk.telling.status()
         more = "+" if self.hits.more else ""
         self._desk.panes.title("sessions", f"1 Hits  {numbers.plural(len(found), 'session')}{more}")

@@ -14,6 +14,12 @@ class Spot(NamedTuple):
     generation: int | None
     seq: int | None
     path: str | None = None
+    pane: str = "timeline"
+    """Where the jump started from: the focus comes back to it."""
+
+    def same_place(self, other: Spot | None) -> bool:
+        """Whether both name the same event, from whatever pane it was left."""
+        return other is not None and self[:4] == other[:4]
 
 
 class JumpHistory:
@@ -47,7 +53,7 @@ class JumpHistory:
     def _step(self, source: list[Spot], target: list[Spot], here: Spot | None) -> Spot | None:
         while source:
             spot = source.pop()
-            if spot != here:
+            if not spot.same_place(here):
                 if here is not None:
                     target.append(here)
                 return spot

@@ -194,7 +194,11 @@ class Listing:
         if self._desk.finding.has_phrase:
             return
         self._say_empty(wanted)
+        opened = self._desk.opening.session
+        if self._come_back is None and opened is not None and self._desk.session_list.showing_hits:
+            self._come_back = opened.path
         self._desk.session_list.show_sessions(rows)
+        self._desk.screen.show_keys()
         self._shown = len(wanted)
         self.title()
         if self._come_back is not None:
@@ -202,9 +206,9 @@ class Listing:
             self._come_back = None
             if row is not None:
                 self._desk.session_list.go(row, centre=True, tell=False)
+                self._desk.session_list.touched = True  # it was chosen: a list that is read again leaves it there
                 return
         if not self._desk.session_list.touched:
-            opened = self._desk.opening.session
             if opened is not None and not self._desk.session_list.has_focus:
                 self._desk.session_list.go_session(opened.id)
             else:
@@ -312,8 +316,8 @@ class Listing:
                 return session
         return self._desk.opening.session
 
-    def describe(self) -> list[str]:
-        """The facts of the first-run notice: root, sessions of which generations, how many cannot be read."""
+    def describe(self) -> str:
+        """A fact of the first-run notice: sessions of which generations, how many cannot be read."""
         by_generation: dict[int, int] = {}
         bad = 0
         for session in self.sessions:
@@ -322,7 +326,12 @@ class Listing:
             elif session.generation is not None:
                 by_generation[session.generation] = by_generation.get(session.generation, 0) + 1
         kinds = ", ".join(f"{count} of format v{number}" for number, count in sorted(by_generation.items()))
-        lines = [f"Root: {self.root}", f"{numbers.plural(len(self.sessions), 'session')}: {kinds or 'none readable'}"]
-        if bad:
-            lines[-1] += f", {bad} unreadable"
-        return [printable_line(line) for line in lines]
+        told = f"{told_logs(self.sessions)}: {kinds or 'none readable'}"
+        return told + (f", {bad} unreadable" if bad else "")
+
+
+def told_logs(sessions: Sequence[SessionSummary]) -> str:
+    """`36 sessions in 37 logs`: a session may have a log in each of several formats."""
+    told = numbers.plural(len(sessions), "session")
+    logs = sum(len(session.generations or (0,)) for session in sessions)
+    return told if logs == len(sessions) else f"{told} in {numbers.plural(logs, 'log')}"

@@ -194,15 +194,13 @@ class Living:
         elif not self._orders.refresh() and not self._desk.jobs.running("index"):
             self.start()
 
-    def describe_index(self) -> list[str]:
+    def describe_index(self) -> str:
         """Where the index is and how big, for the first-run notice."""
-        if self._desk.engine.root is None:
-            return []
         if self._in_memory:
-            return ["The index is kept in memory."]
+            return "Index: kept in memory."
         path = self._desk.engine.index_path
         size = os.path.getsize(path) if os.path.exists(path) else 0
-        return [printable_line(f"The index, {numbers.size(size)} now, lies at {path}; it can be deleted.")]
+        return printable_line(f"Index: {path} ({numbers.size(size)} now; it can be deleted).")
 
     # The root ----------------------------------------------------------------------------------------------------
 
@@ -309,7 +307,7 @@ def _progress(report: Report) -> str:
     share = f"{done / total:.0%}" if total else "…"
     parts = [share]
     if report.logs_total:
-        parts.append(f"{report.logs_done or 0}/{report.logs_total}")
+        parts.append(f"{report.logs_done or 0}/{report.logs_total} logs")
     rate = report.bytes_per_second or 0
     if rate:
         parts.append(f"{numbers.size(rate)}/s")

@@ -196,7 +196,8 @@ class Opening:
             return None
         index = self._desk.timeline.event_index
         seq = self.log.number_at(index) if index is not None and index < len(self.log) else None
-        return Spot(self._asked[0], self._asked[1], seq, self._asked[2])
+        pane = "lineage" if self._desk.panes.focused() == "lineage" else "timeline"
+        return Spot(self._asked[0], self._asked[1], seq, self._asked[2], pane)
 
     def go_seq(self, seq: int, *, remember: bool = False) -> None:
         """Go to an event of the open log, in another view when the present one hides it."""
@@ -242,7 +243,8 @@ class Opening:
         if spot is None:
             self._desk.say(f"There is no place to go {way}.")
             return
-        self.open(spot.session_id, spot.seq, generation=spot.generation, path=spot.path, remember=False)
+        self.open(spot.session_id, spot.seq, generation=spot.generation, path=spot.path, focus=False, remember=False)
+        self._desk.panes.enter(spot.pane)
         self._desk.session_list.go_session(spot.session_id)
         self._desk.telling.status()
 
@@ -347,6 +349,9 @@ def told_counts(log: OpenLog, view: View) -> list[str]:
         prompts = table.select(flags=Flag.PROMPT)
         answers = table.select(types=("assistant/message",), without=Flag.WITHHELD)
         return [_own(prompts, log.cut or 0, "prompt"), _own(answers, log.cut or 0, "answer")]
+    if view is View.ERRORS:
+        shown = sum(classes(table, view))
+        return [numbers.plural(shown, "error")]
     counts = table.counts()
     withheld = log.rows_withheld
     letters = (("C", Surface.CURRENT), ("S", Surface.SHADOWED), ("L", Surface.LOG_ONLY))

@@ -47,14 +47,15 @@ def _count_pieces(desk: Desk, finding: Finding, *, wide: bool) -> Line:
         seq = log.number_at(index) if index is not None and index < len(log) else -1
         place = bisect_left(seqs, seq)
         at = str(place + 1) if place < len(seqs) and seqs[place] == seq else "–"
-        pieces.append(Piece(f"{at} of {numbers.plural(len(seqs), 'hit')}", "bar--strong"))
+        pieces.append(Piece(f"{at} of {numbers.exact(len(seqs))} in this session", "bar--strong"))
         pieces.append(Piece(" n/N", "bar--key"))
     else:
         more = "+" if hits.more else ""
         pieces.append(Piece(f"{numbers.plural(len(hits.hits), 'session')}{more}", "bar--strong"))
     indexed = desk.living.indexed()
     if wide or not hits.done or indexed is not None:
-        state = f"{hits.scanned} of {hits.sessions}" if not hits.done else f"over {numbers.exact(hits.sessions)}"
+        over = numbers.plural(hits.sessions, "session")
+        state = f"{hits.scanned} of {hits.sessions}" if not hits.done else f"over {over}"
         if indexed is not None:
             state = "over {} of {} logs".format(*map(numbers.exact, indexed))
         pieces.append(Piece(f"  {hits.engine} {state}", "bar--dim"))

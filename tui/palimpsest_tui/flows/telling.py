@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from enum import Enum
 from typing import TYPE_CHECKING
 
 from rich.cells import cell_len
@@ -21,6 +22,22 @@ if TYPE_CHECKING:
 _SAID_S = 5.0
 
 
+class _Times(Enum):
+    """How a time is written, as long as there is room: in full, with the day alone, without it."""
+
+    FULL = "2026-11-28 12:01:07"
+    DAY = "Nov28 12:01:07"
+    CLOCK = "12:01:07"
+
+
+def _when(time_ms: int, form: _Times) -> str:
+    full = numbers.full_time(time_ms)
+    if form is _Times.FULL:
+        return full
+    clock = full.rpartition(" ")[2]
+    return clock if form is _Times.CLOCK else f"{numbers.day(time_ms)} {clock}"
+
+
 class Telling:
     """Fills the path bar and the status line."""
 
@@ -31,16 +48,18 @@ class Telling:
         self.index_text = ""
 
     def say(self, text: str, *, bad: bool = False) -> None:
-        """Show a sentence in place of the event's facts, for five seconds."""
+        """Show a sentence in place of the event's facts, for five seconds or until the next key."""
         self._said = Piece(text, "bar--bad" if bad else "bar--good")
         if self._timer is not None:
             self._timer.stop()
-        self._timer = self._desk.screen.set_timer(_SAID_S, self._unsay)
+        self._timer = self._desk.screen.set_timer(_SAID_S, self.unsay)
         self.status()
 
-    def _unsay(self) -> None:
-        self._said = None
-        self.status()
+    def unsay(self) -> None:
+        """The person goes on, or has had the time to read: show the event's facts again."""
+        if self._said is not None:
+            self._said = None
+            self.status()
 
     def where(self) -> None:
         """The path bar: root, project, title; index and follow on the right."""
@@ -72,12 +91,14 @@ class Telling:
         """The status line: what stands under the cursor, or what was just said."""
         bar = self._desk.screen.query_one("#status-bar", Bar)
         hints = self._hints()
-        event = self._event()
-        if sum(cell_len(piece.text) for piece in [*event, *hints]) + 4 > self._desk.screen.size.width:
-            event = self._event(date=False)
+        event: Line = []
+        for form in _Times:
+            event = self._event(form)
+            if sum(cell_len(piece.text) for piece in [*event, *hints]) + 4 <= self._desk.screen.size.width:
+                break
         bar.set([self._said] if self._said is not None else event, hints)
 
-    def _event(self, *, date: bool = True) -> Line:
+    def _event(self, form: _Times) -> Line:
         log, index = self._desk.timeline.log_shown, self._desk.timeline.event_index
         if log is None:
             return []
@@ -96,8 +117,7 @@ class Telling:
         else:
             pieces.append(Piece(f"{BADGE[row.surface]} {row.surface.value}", BADGE_STYLE[row.surface]))
         pieces.append(Piece(f"  {printable_line(row.type)}", "bar--strong"))
-        when = numbers.full_time(row.time)
-        pieces.append(Piece(f"  {when if date else when.rpartition(' ')[2]}", "bar--dim"))
+        pieces.append(Piece(f"  {_when(row.time, form)}", "bar--dim"))
         turn = self._desk.walking.turn_number(index)
         if turn:
             pieces.append(Piece(f"  turn {turn}", "bar--dim"))

@@ -48,6 +48,10 @@ class Run:
         self.progress: Progress | None = None
         self.result: ExportResult | None = None
         self.error = ""
+        self.writes = False
+        """Whether what goes in is read in order to be written, and not only to be told."""
+        self.beside = ""
+        """The name that was meant, where a file had it already and the archive got another one."""
 
     @property
     def busy(self) -> bool:
@@ -78,7 +82,8 @@ def write_export(engine: Engine, run: Run, plan: ExportPlan, cancel: CancelToken
     if target.is_dir():
         target = target / plan.file_name
     if not run.chosen_target and not run.overwrite:
-        target = free_name(target)
+        meant, target = target, free_name(target)
+        run.beside = "" if target == meant else meant.name
     run.target = target
     return engine.export(
         plan,

@@ -29,6 +29,17 @@ def view_text(name: str, text: str, editor: str | None) -> str:
     return ""
 
 
+def edit_file(path: Path, editor: str) -> str:
+    """Open a file, which need not be there yet, in an editor. A sentence when that failed, empty otherwise."""
+    command = shlex.split(editor)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        subprocess.run([*command, str(path)], check=False)
+    except OSError as error:
+        return f"{command[0]} cannot open {path}: {error.strerror}."
+    return ""
+
+
 def run_command(command: str, cwd: str | None) -> str:
     """Run a shell command in a directory. A sentence when it could not run or failed, empty otherwise."""
     try:

@@ -43,9 +43,7 @@ class Hits(NamedTuple):
     more: bool = False
 
 
-def search_index(
-    seeker: Seeker, ask: Ask, sessions: int, skipped: int, cancel: CancelToken, tell: Tell[Hits]
-) -> Hits:
+def search_index(seeker: Seeker, ask: Ask, sessions: int, skipped: int, cancel: CancelToken, tell: Tell[Hits]) -> Hits:
     """Ask the index, page by page. It knows nothing of the `skipped` logs, which cannot be read."""
     hits: list[SessionHit] = []
     cursor: str | None = None

@@ -27,13 +27,25 @@ class Choice(NamedTuple):
     value: str
 
 
+_TEXT_LEAST = 14
+_LEAST = 78
+_AROUND = 6
+"""The frame, its padding, the mark of the cursor and the scroll bar."""
+
+
 class ChoiceList(LineList):
     """The lines."""
+
+    @property
+    def wanted_width(self) -> int:
+        """The cells that show every line whole."""
+        return self._texts + max((width_of(choice.note) + 2 for choice in self._all), default=0)
 
     def __init__(self, choices: Sequence[Choice]) -> None:
         super().__init__()
         self._all = choices
         self._choices = list(choices)
+        self._texts = max((width_of(choice.text) for choice in choices), default=0)
         self.set_empty("Nothing matches.", "esc closes this window.")
 
     def narrow_to(self, text: str) -> None:
@@ -61,7 +73,7 @@ class ChoiceList(LineList):
     def draw_row(self, row: int, width: int) -> list[list[Segment]]:
         """The text, the note beside it."""
         text, note, _ = self._choices[row]
-        room = width if not note else max(14, min(width - 10, width - width_of(note) - 2))
+        room = width if not note else min(self._texts, max(_TEXT_LEAST, width - width_of(note) - 2))
         return [[Segment(fit(text, room)), Segment("  " + clip(note, width - room - 2), self.partial("line--dim"))]]
 
 
@@ -100,7 +112,10 @@ class ChooseScreen(Window[str]):
 
     def _fit(self) -> None:
         room = max(3, self.size.height - 6)
-        self.query_one(ChoiceList).styles.height = min(len(self._choices), room)
+        choices = self.query_one(ChoiceList)
+        choices.styles.height = min(len(self._choices), room)
+        if not self.screen.has_class("-narrow"):
+            self.query_one("#window").styles.width = max(_LEAST, min(choices.wanted_width + _AROUND, self.size.width))
 
     def action_narrow(self) -> None:
         """Type what to narrow the list by."""

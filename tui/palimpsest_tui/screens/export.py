@@ -50,7 +50,7 @@ class ExportScreen(ModalScreen[None]):
         with Vertical(id="export") as window:
             window.border_title = Content(f"Export  {clip(run.title, 48)}")
             yield _row("What", "raw logs and their images, ZIP")
-            with Horizontal(classes="export-row"):
+            with Horizontal(classes="export-row", id="export-with"):
                 yield _label("With")
                 if run.descendants_known:
                     known = numbers.plural(run.descendants_known, "descendant")
@@ -59,7 +59,7 @@ class ExportScreen(ModalScreen[None]):
             with Horizontal(classes="export-row"):
                 yield _label("To")
                 yield Input(self._target(), compact=True, select_on_focus=False, id="target")
-            with Horizontal(classes="export-row"):
+            with Horizontal(classes="export-row", id="export-over"):
                 yield _label("")
                 yield Toggle("overwrite an existing file", run.overwrite, id="overwrite")
             yield Page([], id="export-facts")
@@ -91,6 +91,10 @@ class ExportScreen(ModalScreen[None]):
         if (not target.has_focus and not run.chosen_target) or run.stage is Stage.DONE:
             with self.prevent(Input.Changed):
                 target.value = self._target()
+        done = run.stage is Stage.DONE
+        for row in ("#export-with", "#export-over"):
+            self.query_one(row).display = not done  # what is written has no options any more
+        target.disabled = done
         facts = self._facts()
         leave = "hide" if run.busy else "close"
         page = self.query_one("#export-facts", Page)
@@ -121,9 +125,13 @@ class ExportScreen(ModalScreen[None]):
                 )
         elif run.stage is Stage.PLANNING:
             lines.append(plain("Reading what goes in…", "line--dim"))
+        if run.busy and run.writes:
+            lines.insert(0, plain("Exporting…", "text--strong"))
         if run.stage is Stage.DONE and run.result is not None:
             lines += wrap(plain(f"Written: {printable_line(run.result.path)}", "text--strong"), _WIDTH, 2)
             lines.append(plain(f"{numbers.size(run.result.bytes)}, {numbers.plural(run.result.sessions, 'session')}"))
+            if run.beside:
+                lines += wrap(plain(f"{run.beside} was there already and was left as it is.", "line--dim"), _WIDTH)
         elif run.stage is Stage.FAILED:
             lines += wrap(plain(printable_line(run.error), "badge--error"), _WIDTH)
         elif run.stage is Stage.CANCELLED:
@@ -145,7 +153,8 @@ class ExportScreen(ModalScreen[None]):
 
     def _keys(self) -> Line:
         run = self._run_shown
-        again = "Try again" if run.stage is Stage.FAILED else "Export again" if run.stage is Stage.DONE else "Export"
+        names = {Stage.FAILED: "Try again", Stage.DONE: "Export again, to a new file"}
+        again = names.get(run.stage, "Export")
         keys = [] if run.busy else [("enter", again)]
         if run.busy:
             keys.append(("ctrl+x", "Cancel"))

@@ -170,8 +170,10 @@ def health_lines(health: LogHealth, counts: RowCounts | None, path: str, width: 
     lines.append([])
     for finding in health.findings:
         where = place(finding)
-        title: Line = [Piece(CODE_WORDS[finding.code], "text--heading")]
-        title.append(Piece(f"  {finding.code.value}{'  ' + where if where else ''}", "line--dim"))
+        words = CODE_WORDS[finding.code]
+        title: Line = [Piece(words, "text--heading")]
+        code = "" if finding.code.value == words else f"  {finding.code.value}"
+        title.append(Piece(f"{code}{'  ' + where if where else ''}", "line--dim"))
         lines += wrap(title, width, 2)
         lines += [[Piece("  "), *line] for line in wrap(plain(printable_line(finding.message)), width - 2)]
     lines += [[], plain("what can be done", "text--heading")]

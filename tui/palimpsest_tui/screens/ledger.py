@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from pathlib import Path
 from typing import ClassVar
 
 from textual.actions import SkipAction
@@ -13,15 +14,16 @@ from textual.containers import Horizontal, Vertical
 from textual.events import DescendantFocus
 from textual.screen import Screen
 
-from palimpsest_core import Engine
+from palimpsest_core import Engine, printable_line
 from palimpsest_tui.commands import COMMANDS
 from palimpsest_tui.flows.desk import Desk
-from palimpsest_tui.jobs.outside import run_command, view_text
-from palimpsest_tui.keys import Where, bindings
+from palimpsest_tui.jobs.outside import edit_file, run_command, view_text
+from palimpsest_tui.keys import BY_ID, Where, bindings
 from palimpsest_tui.messages import Answered
 from palimpsest_tui.reading.lines import FixedBlock, plain, wrap
 from palimpsest_tui.screens.pages import Page
 from palimpsest_tui.settings import Settings, State
+from palimpsest_tui.widgets.cells import clip
 from palimpsest_tui.widgets.inspector import Inspector
 from palimpsest_tui.widgets.line_list import LineList
 from palimpsest_tui.widgets.lineage_tree import LineageTree
@@ -32,6 +34,10 @@ from palimpsest_tui.widgets.timeline import Timeline
 
 _NOTICE_STAYS = frozenset({"nav.escape", "help", "palette", "quit"})
 """Commands that leave the first notice where it is; `esc` closes it itself, and does nothing else then."""
+
+
+_ROOMY = 30
+"""From this many rows on the notice may take as many lines as it likes."""
 
 
 class Start:
@@ -111,7 +117,7 @@ class LedgerScreen(Screen[None]):
         self.query_one("#notice", Page).can_focus = False
         self._desk = desk = Desk(self, self._engine, self._settings, self._state)
         self.set_class(self._settings.ascii_borders, "-ascii")
-        self.query_one(KeyLine).show_keys(self.keymap)
+        self.show_keys()
         desk.telling.where()
         desk.opening.title()
         desk.listing.title()
@@ -135,11 +141,18 @@ class LedgerScreen(Screen[None]):
         if root in self._state.seen_roots and not self._start.notice:
             return
         self._state.seen_roots = [root, *(old for old in self._state.seen_roots if old != root)][:50]
-        lines = self.desk.listing.describe() + self.desk.living.describe_index()
-        lines.append("Logs are never written to. ? shows the keys, / searches, e exports. esc closes this.")
-        if self._start.notice:
-            lines.insert(0, self._start.notice)
-        self._show_notice(lines)
+        if self._engine.root is None:
+            return
+        lines = [self._start.notice] if self._start.notice else []
+        lines.append("/ search · enter open · e export · ? keys · q quit · esc closes this. Logs are never written to.")
+        lines.append(self.desk.listing.describe())
+        lines += [printable_line(f"Root: {root}"), self.desk.living.describe_index()]
+        self._show_notice([*self._notice_lines, *lines])
+
+    def tell_settings(self, path: Path, problems: list[str]) -> None:
+        """Say everything that is wrong with the settings, above whatever else the notice says."""
+        told = [f"The settings file {path}:", *problems]
+        self._show_notice([*map(printable_line, told), *self._notice_lines])
 
     def notice_root(self, problem: str) -> None:
         """Say what is the matter with a root of which nothing opens, once."""
@@ -150,8 +163,11 @@ class LedgerScreen(Screen[None]):
     def _show_notice(self, lines: list[str]) -> None:
         notice = self.query_one("#notice", Page)
         self._notice_lines = lines
+        width = max(20, self.size.width - 6)
+        if self.size.height < _ROOMY:  # one row each; what is cut (mostly the end of a path) `doctor` tells too
+            lines = [clip(line, width) for line in lines]
         styled = [plain(line, "line--dim" if number else "text--strong") for number, line in enumerate(lines)]
-        wrapped = [part for line in styled for part in wrap(line, max(20, self.size.width - 6), 2)]
+        wrapped = [part for line in styled for part in wrap(line, width, 2)]
         notice.turn_to([FixedBlock(wrapped)])
         notice.styles.height = len(wrapped) + 2
         notice.add_class("shown")
@@ -175,6 +191,11 @@ class LedgerScreen(Screen[None]):
         if problem:
             self.desk.say(problem, bad=True)
 
+    def edit_outside(self, path: Path, editor: str) -> None:
+        """Open a file of the app's own in an editor, in place of the app."""
+        problem = self._outside(partial(edit_file, path, editor))
+        self.desk.say(problem or f"Settings: {path}; what changed holds from the next start on.", bad=bool(problem))
+
     def run_outside(self, command: str, cwd: str | None) -> None:
         """Run a command in place of the app, which comes back afterwards."""
         problem = self._outside(partial(run_command, command, cwd))
@@ -196,6 +217,7 @@ class LedgerScreen(Screen[None]):
             raise SkipAction
         if command_id not in _NOTICE_STAYS:
             self.close_notice()
+        self.desk.telling.unsay()
         COMMANDS[command_id].run(self.desk)
 
     def on_answered(self, event: Answered) -> None:
@@ -208,6 +230,8 @@ class LedgerScreen(Screen[None]):
         event.stop()
         if event.line_list.has_focus and event.line_list.touched:
             self.close_notice()  # a person looks around: they are past the first look
+        if event.by_hand:
+            self.desk.telling.unsay()
         if event.line_list is self.desk.timeline:
             self.desk.living.cursor_moved()
             self.desk.inspecting.moved()
@@ -222,6 +246,7 @@ class LedgerScreen(Screen[None]):
         """A row was gone into."""
         event.stop()
         self.close_notice()
+        self.desk.telling.unsay()
         if event.line_list.id is not None:
             self.desk.panes.choose(event.line_list.id)
 
@@ -243,16 +268,29 @@ class LedgerScreen(Screen[None]):
         """Another text to search for."""
         if self.desk.search_bar.input.has_focus:
             self.close_notice()
+            self.desk.telling.unsay()
         self.desk.finding.changed(event.text)
 
     def on_search_input_asked(self, event: SearchInput.Asked) -> None:
         """A key of the search bar."""
         self.close_notice()
+        self.desk.telling.unsay()
         self.desk.finding.asked(event.what)
 
     def on_bar_pressed(self, event: Bar.Pressed) -> None:
-        """A click on the key line."""
-        COMMANDS[event.command].run(self.desk)
+        """A click on the key line: a command, or a key of the list or the search bar that has the focus."""
+        if event.command in COMMANDS:
+            self.action_command(event.command)
+        elif self.focused is not None:
+            self.call_later(self.focused.run_action, BY_ID[event.command].action)
+
+    def show_keys(self) -> None:
+        """Show at the bottom the keys that work where the focus is."""
+        place = self.desk.panes.focused() or ("search" if isinstance(self.focused, SearchInput) else "")
+        if place == "sessions" and self.desk.session_list.showing_hits:
+            place = "hits"
+        if place:
+            self.query_one(KeyLine).show_keys(self.keymap, place)
 
     def on_descendant_focus(self, event: DescendantFocus) -> None:
         """A click may bring the focus to a pane: the level follows."""
@@ -260,6 +298,7 @@ class LedgerScreen(Screen[None]):
             self.desk.panes.level = event.widget.id
         if self._desk is not None:
             self.desk.telling.status()
+            self.show_keys()
 
     def on_resize(self) -> None:
         """Another size: the panes take their places, the inspector is wrapped anew."""

@@ -137,9 +137,10 @@ def rescue_lines(told: Rescue, width: int) -> list[Line]:
         lines.append(plain("This would be written. Nothing is written yet.", "text--strong"))
     lines += wrap(plain(printable_line(told.path), "line--dim"), width, 2)
     kept = f"{numbers.plural(told.events, 'event')} in {numbers.plural(told.rows, 'row')} kept, byte for byte"
-    left = f"{numbers.plural(told.withheld, 'row')} left out" if told.withheld else "no row left out"
+    left = f"{numbers.plural(told.withheld, 'row')} left out" if told.withheld else "no other row can be read"
     total = numbers.plural(told.rows + told.withheld, "row")
-    sums: Line = [Piece(f"{kept}, "), Piece(left, "text--strong"), Piece(f", of {total} in the file.")]
+    end = f", of {total} in the file." if told.withheld else "."
+    sums: Line = [Piece(f"{kept}, "), Piece(left, "text--strong"), Piece(end)]
     lines += wrap(sums, width, 2)
     lines.append([])
     for finding in told.findings:

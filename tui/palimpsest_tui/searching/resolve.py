@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 from palimpsest_core import LABELS
 from palimpsest_core.model.session import Lineage, SessionState, SessionSummary
 from palimpsest_tui.searching.dates import bounds
-from palimpsest_tui.searching.words import IS_EVENT, IS_VALUES, Chip, SearchText
+from palimpsest_tui.searching.words import IS_EVENT, IS_SHORT, IS_VALUES, Chip, SearchText
 
-_SURFACES = {"current": "current", "shadowed": "shadowed", "log": "log-only"}
+_SURFACES = frozenset(IS_EVENT)
 _TOOL_TYPES = ("tool/call", "tool/result")
 _ALL_TYPES = tuple(LABELS)
 _Test = Callable[[SessionSummary], bool]
@@ -74,9 +74,8 @@ def resolve(search: SearchText, sessions: Sequence[SessionSummary], now_ms: int)
                 continue
             named = set(_ALL_TYPES) - named if chip.negated else named
             types = named if types is None else types & named if chip.negated else types | named
-        elif chip.kind == "is" and chip.value.lower() in IS_EVENT:
-            wanted = {_SURFACES[chip.value.lower()]}
-            wanted = set(_SURFACES.values()) - wanted if chip.negated else wanted
+        elif chip.kind == "is" and (word := IS_SHORT.get(chip.value.lower(), chip.value.lower())) in _SURFACES:
+            wanted = set(_SURFACES) - {word} if chip.negated else {word}
             surfaces = wanted if surfaces is None else surfaces & wanted if chip.negated else surfaces | wanted
         elif chip.kind == "tool":
             tool = chip.value

@@ -83,7 +83,7 @@ LEGEND: tuple[tuple[str, str], ...] = (
     ("S", "shadowed: the model saw it, something replaced it"),
     ("L", "log-only: the model never saw it"),
     ("W", "withheld: a row after damage that never became an event"),
-    ("─", "in the timeline: a boundary (compaction, replacement, fork cut, resume, refused row)"),
+    ("─", "in the timeline: a boundary (compaction, shortened result, fork cut, resume; a refused row)"),
     ("1· ·2", "two writers overlap: the first one's rows, the second one's; % goes between them"),
     ("??", "between two writers: a row whose number fits neither"),
     ("*", "a marked event; a session that is active: its log grows"),

@@ -51,12 +51,13 @@ class LineList(ScrollView, can_focus=True):
     CURSOR_MARK = ">"
 
     class Moved(Message):
-        """The cursor came to another row (or to another thing in the same row)."""
+        """The cursor came to another row (or to another thing in the same row); `by_hand` when a person moved it."""
 
-        def __init__(self, line_list: LineList, row: int) -> None:
+        def __init__(self, line_list: LineList, row: int, *, by_hand: bool = False) -> None:
             super().__init__()
             self.line_list = line_list
             self.row = row
+            self.by_hand = by_hand
 
         @property
         def control(self) -> LineList:
@@ -119,7 +120,7 @@ class LineList(ScrollView, can_focus=True):
         """The row under the cursor; 0 when there is none."""
         return self._cursor
 
-    def go(self, row: int, *, centre: bool = False, tell: bool = True) -> None:
+    def go(self, row: int, *, centre: bool = False, tell: bool = True, by_hand: bool = False) -> None:
         """Put the cursor on a row (the nearest there is) and show it; `tell` posts `Moved`."""
         count = self.row_count()
         row = max(0, min(row, count - 1))
@@ -130,7 +131,7 @@ class LineList(ScrollView, can_focus=True):
         self._refresh_row(row)
         self.show_cursor(centre=centre)
         if tell and moved and count:
-            self.post_message(self.Moved(self, row))
+            self.post_message(self.Moved(self, row, by_hand=by_hand))
 
     def show_cursor(self, *, centre: bool = False) -> None:
         """Scroll so that the row under the cursor is on the screen."""
@@ -322,7 +323,7 @@ class LineList(ScrollView, can_focus=True):
     def _move_to(self, row: int) -> None:
         """A person moves the cursor."""
         self.touched = True
-        self.go(row)
+        self.go(row, by_hand=True)
 
     def action_move(self, rows: int) -> None:
         """Move the cursor by rows."""

@@ -114,5 +114,5 @@ def _note(record: SessionRecord) -> str:
 def _compaction(compaction: Compaction, rail: str, session_id: str) -> LineageRow:
     what = f"{compaction.low}..{compaction.high}" if compaction.events > 1 else str(compaction.low)
     return LineageRow(
-        rail, "◌", f"compacted @{compaction.seq}", f"shadows {what}", session_id=session_id, seq=compaction.seq
+        rail, "◌", f"@{compaction.seq} compacted", f"shadows {what}", session_id=session_id, seq=compaction.seq
     )

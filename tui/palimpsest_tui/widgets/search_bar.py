@@ -140,7 +140,7 @@ class SearchBar(Vertical):
         """Scope, engine and count at the right of the input."""
         bar = self.query_one("#search-facts", Bar)
         bar.set([], pieces)
-        bar.styles.width = min(sum(cell_len(piece.text) for piece in pieces) + 2, max(14, self.size.width * 3 // 5))
+        bar.styles.width = min(sum(cell_len(piece.text) for piece in pieces) + 2, max(14, self.size.width * 2 // 3))
 
     def show_chips(self, search: SearchText, problems: dict[int, str]) -> None:
         """The filter words as chips, invalid ones struck through with the reason; else the candidates of the word."""

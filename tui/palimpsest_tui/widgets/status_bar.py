@@ -12,11 +12,9 @@ from textual.message import Message
 from textual.strip import Strip
 from textual.widget import Widget
 
-from palimpsest_tui.keys import BY_ID, HINT_ORDER, KEYS, first_shown
+from palimpsest_tui.keys import BY_ID, HINTS, first_shown, hint_keys
 from palimpsest_tui.reading.lines import Line, Piece
 from palimpsest_tui.widgets.cells import clip, width_of
-
-_PAIRED = {"turn.previous": "turn.next", "boundary.previous": "boundary.next"}
 
 
 class Bar(Widget):
@@ -92,24 +90,38 @@ class Bar(Widget):
 
 
 class KeyLine(Bar):
-    """The most useful keys, as long as there is room; every one can be clicked."""
+    """The most useful keys where the focus is, as long as there is room; every one can be clicked."""
 
-    def show_keys(self, keymap: dict[str, str]) -> None:
-        """Show the keys of the table that have a hint, with the person's own mapping."""
+    def __init__(self, *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self._keymap: dict[str, str] = {}
+        self._place = "sessions"
+
+    def show_keys(self, keymap: dict[str, str], place: str) -> None:
+        """Show the keys that work in a place (a name of `HINTS`), with the person's own mapping."""
+        self._keymap, self._place = keymap, place
+        self._fill()
+
+    def _fill(self) -> None:
         pieces: Line = []
-        right: Line = []
         self._commands = []
         at = 1
-        for key in sorted((key for key in KEYS if key.hint), key=lambda key: HINT_ORDER.index(key.id)):
-            name = "".join(first_shown(BY_ID[part], keymap) for part in (key.id, _PAIRED.get(key.id)) if part)
-            if key.id == "help":
-                right = [Piece(name, "bar--key"), Piece(f" {key.hint}", "bar--dim")]
-                continue
-            pieces += [Piece(name, "bar--key"), Piece(f" {key.hint}  ", "bar--dim")]
-            end = at + len(name) + len(key.hint) + 3
-            self._commands.append((at, end, key.id))
+        offers_help = self._place != "search"
+        help_key = first_shown(BY_ID["help"], self._keymap)
+        room = self.size.width - (width_of(help_key) + 9 if offers_help else 1)
+        for key_id, word in HINTS[self._place]:
+            name = hint_keys(key_id, self._keymap)
+            end = at + width_of(name) + width_of(word) + 3
+            if self.size.width and end - 2 > room:
+                break
+            pieces += [Piece(name, "bar--key"), Piece(f" {word}  ", "bar--dim")]
+            self._commands.append((at, end, key_id))
             at = end
-        self.set(pieces, right)
+        self.set(pieces, [Piece(help_key, "bar--key"), Piece(" Keys", "bar--dim")] if offers_help else [])
+
+    def on_resize(self) -> None:
+        """Another width: more or fewer of them fit."""
+        self._fill()
 
     def on_click(self, event: events.Click) -> None:
         """The right end is the help, the rest goes by place."""

@@ -323,7 +323,7 @@ class Timeline(LineList):
         assert self.log_shown is not None
         if row:
             before = self.log_shown.table.times[self.rows.place(row - 1).span.start]
-            if abs(time_ms - before) > 3_600_000 and numbers.day(before) != numbers.day(time_ms):
+            if numbers.day(before) != numbers.day(time_ms):
                 return numbers.day(time_ms)
         return numbers.clock_time(time_ms)
 

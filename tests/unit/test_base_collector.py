@@ -8,11 +8,12 @@ from collections.abc import Iterator
 
 import pytest
 
+from palimpsest_core.base import collector
 from palimpsest_core.base.collector import collector_resting
 
 
 @pytest.fixture(autouse=True)
-def collector() -> Iterator[None]:
+def usual_collector() -> Iterator[None]:
     """The collector as a program starts with it."""
     enabled = gc.isenabled()
     gc.unfreeze()
@@ -40,16 +41,47 @@ def test_it_goes_on_after_a_failure_too() -> None:
     assert gc.isenabled()
 
 
-def test_what_was_made_inside_is_old_then_and_garbage_of_it_is_found_by_a_full_collection() -> None:
+def knot(objects: int) -> None:
+    """Garbage that counting references does not free, and so many objects made beside it."""
+    circle: list[object] = []
+    circle.append(circle)
+    del circle
+    list(map(list, [()] * objects))
+
+
+def test_after_a_large_call_all_is_old_and_its_garbage_is_found_by_a_full_collection(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(collector, "_spared", 0)
+    kept: list[list[object]] = []
+
     @collector_resting
-    def knot() -> None:
-        circle: list[object] = []
-        circle.append(circle)
+    def work() -> None:
+        knot(0)
+        kept.extend([] for _ in range(collector._MANY + 1))
 
     gc.collect()
-    knot()
+    work()
     assert gc.collect(0) == 0
     assert gc.collect() == 1
+
+
+def test_after_a_small_call_the_collector_finds_its_garbage_as_ever() -> None:
+    gc.collect()
+    collector_resting(knot)(0)
+    assert gc.collect(0) == 1
+
+
+def test_large_calls_again_and_again_do_not_keep_their_garbage_for_good(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(collector, "_MANY", -1)
+    monkeypatch.setattr(collector, "_spared", 0)
+    gc.collect()
+    for _ in range(collector._WALK_AFTER):
+        collector_resting(knot)(0)
+    assert gc.collect(0) == 0
+    assert gc.collect() == collector._WALK_AFTER
+    collector_resting(knot)(0)
+    assert gc.collect(0) == 1
 
 
 def test_a_collector_that_somebody_switched_off_or_whose_objects_are_set_aside_is_left_alone() -> None:

@@ -15,8 +15,14 @@ from typing import ParamSpec, TypeVar
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
 
+_MANY = 200_000
+"""A walk through fewer new objects than this takes some ten milliseconds: the collector may do it as usual."""
+_WALK_AFTER = 16
+"""So many times it is spared the walk; then it takes one, for what has come together in between."""
+
 _lock = threading.Lock()
 _resting = 0
+_spared = 0
 
 
 def _rest() -> bool:
@@ -32,14 +38,20 @@ def _rest() -> bool:
 
 
 def _go_on() -> None:
-    global _resting
+    global _resting, _spared
     with _lock:
         _resting -= 1
-        if not _resting:
+        if _resting:
+            return
+        if gc.get_count()[0] > _MANY and _spared < _WALK_AFTER:
             # Into the oldest generation with all that is new, or the very next object would start a walk through it.
+            # Cycles among it stay for a while: were this done every time, they would stay for good.
             gc.freeze()
             gc.unfreeze()
-            gc.enable()
+            _spared += 1
+        else:
+            _spared = 0
+        gc.enable()
 
 
 def collector_resting(work: Callable[_P, _T]) -> Callable[_P, _T]:

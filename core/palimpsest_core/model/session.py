@@ -175,7 +175,8 @@ class SessionSummary(Record, frozen=True):
 
     Sizes are stored bytes; times epoch milliseconds. `title` is the title in force, or the first human prompt, or None;
     `first_prompt` is that prompt, shortened, whatever the title. Counts are None until the log has been read (`indexed`
-    False). `reason` says why a session cannot be read.
+    False). `rows_shown` and `rows_withheld` are the rows behind the header; together they are all that the file holds.
+    `reason` says why a session cannot be read.
     """
 
     id: str
@@ -203,6 +204,8 @@ class SessionSummary(Record, frozen=True):
     live: bool = False
     generations: list[int] | None = None
     first_prompt: str | None = None
+    rows_shown: int | None = None
+    rows_withheld: int | None = None
 
 
 __all__ = [

@@ -279,6 +279,8 @@ class _Reading:
                 model=digest.model or None,
                 indexed=complete,
                 generations=[header.version],
+                rows_shown=reader.rows_read - reader.rows_withheld if complete else None,
+                rows_withheld=reader.rows_withheld if complete else None,
             ),
         )
 

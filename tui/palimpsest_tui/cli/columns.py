@@ -90,5 +90,5 @@ def plural(count: int, one: str, many: str = "") -> str:
     return f"{count:,} {one if count == 1 else many or one + 's'}"
 
 
-BADGES = {"current": "C", "shadowed": "S", "log-only": "L"}
+BADGES = {"current": "C", "shadowed": "S", "log-only": "L", "withheld": "W"}
 """The letter of a surface, the same as in the app."""

@@ -171,8 +171,10 @@ def _session_lines(hit: SessionHit, title: str | None) -> list[str]:
 
 
 def _event_line(hit: EventHit) -> str:
-    badge = BADGES.get(hit.surface.value, "W")  # a withheld row can be found, but not filtered by
-    return f"{badge} {cell(hit.session_id)}#{hit.seq}  {cell(hit.type)}  {clock(hit.time)}  {cell(hit.snippet)}"
+    badge = BADGES[hit.surface.value]
+    # A withheld row is no event: its number only names it, its line tells where it stands.
+    place = f"{hit.seq}" if hit.line is None else f"{hit.seq} (line {hit.line:,})"
+    return f"{badge} {cell(hit.session_id)}#{place}  {cell(hit.type)}  {clock(hit.time)}  {cell(hit.snippet)}"
 
 
 def _conclude(engine: Engine, asked: Asked, count: int, more: bool, what: str) -> None:

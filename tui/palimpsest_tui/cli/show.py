@@ -123,12 +123,14 @@ def heading(log: OpenLog) -> list[str]:
         lines.append(f"created  {clock(header.created_at)}")
         if header.parent_session is not None:
             lines.append(f"parent   {cell(header.parent_session)}")
-    counts = log.table.counts()
-    parts = [f"{BADGES[surface.value]} {count:,} {surface.value}" for surface, count in counts.items()]
-    rows = f" in {log.rows_shown:,} rows" if log.rows_shown < len(log) else ""
-    lines.append(f"events   {len(log):,}{rows} ({', '.join(parts)}), format v{log.generation}")
+    counts = {surface.value: count for surface, count in log.table.counts().items()}
+    counts["log-only"] -= log.rows_withheld  # they are rows of the table, but no events
+    parts = [f"{BADGES[surface]} {count:,} {surface}" for surface, count in counts.items()]
+    events = len(log) - log.rows_withheld
+    rows = f" in {log.rows_shown:,} rows" if log.rows_shown < events else ""
+    lines.append(f"events   {events:,}{rows} ({', '.join(parts)}), format v{log.generation}")
     if log.rows_withheld:
-        lines.append(f"rows     {log.rows_shown:,} readable, {log.rows_withheld:,} withheld behind the damage")
+        lines.append(f"rows     {log.rows_shown:,} readable, W {log.rows_withheld:,} withheld behind the damage")
     lines += [f"finding  {cell(finding.message)} ({finding.code.value})" for finding in log.findings]
     return lines
 
@@ -136,10 +138,11 @@ def heading(log: OpenLog) -> list[str]:
 def _chosen(log: OpenLog, choice: _Choice) -> Sequence[int]:
     if not choice.surfaces and not choice.types:
         return range(len(log))
-    from palimpsest_core import Surface
+    from palimpsest_core import Flag, Surface
 
     surfaces = [Surface(name) for name in choice.surfaces] or None
-    return log.table.select(surfaces=surfaces, types=choice.types or None)
+    # A withheld row is no event, so it is on no surface and not off it either.
+    return log.table.select(surfaces=surfaces, types=choice.types or None, without=Flag.WITHHELD if surfaces else 0)
 
 
 def _runs(log: OpenLog, chosen: Sequence[int]) -> Iterator[tuple[int, int]]:
@@ -211,10 +214,10 @@ def _more(log: OpenLog, look: SecondLook | None, index: int) -> dict[str, Any]:
 
 
 def _mark(look: SecondLook | None, index: int) -> str | None:
-    """The mark of a row behind the damage: `?`, or the number of the writer it belongs to; None for all others."""
+    """The mark of a row behind the damage: `W`, or the number of the writer it belongs to; None for all others."""
     if look is None or not look.refused <= index < look.stop:
         return None
-    return str(look.lane(index) or "?")
+    return str(look.lane(index) or BADGES["withheld"])
 
 
 def event_line(log: OpenLog, index: int, mark: str | None = None, count: int = 1) -> str:

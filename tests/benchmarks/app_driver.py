@@ -1,7 +1,6 @@
-"""The app in a process of its own, without a terminal; answers with one JSON line of figures.
+"""The app in a process of its own, mostly without a terminal; answers with one JSON line of figures.
 
-app_driver.py bare                 a Textual app that shows one line
-app_driver.py start  ROOT INDEX    until the session list shows rows of what the index knows
+app_driver.py bare                 a Textual app that shows one line, on a terminal, until it is killed
 app_driver.py long   ROOT INDEX    the one session of a root, opened and walked through
 app_driver.py delay  ROOT INDEX    how late a timer comes while nothing goes on, and while the root is being indexed
 """
@@ -40,17 +39,7 @@ async def bare() -> None:
         def compose(self) -> Any:
             yield Static("ready")
 
-    async with Bare().run_test(size=(120, 40)):
-        tell(ready=True)
-
-
-async def start(root: Path, index: Path) -> None:
-    """The app's first rows."""
-    from appdriving import running
-
-    async with running(root, index=index, state_file=_state()) as driver:
-        await driver.until(lambda: driver.desk.session_list.row_count() > 1, "rows are shown")
-        tell(rows=driver.desk.session_list.row_count())
+    await Bare().run_async()
 
 
 async def long(root: Path, index: Path) -> None:
@@ -112,7 +101,7 @@ def _state() -> Path:
 def main() -> None:
     """One measurement."""
     mode, *paths = sys.argv[1:]
-    asyncio.run({"bare": bare, "start": start, "long": long, "delay": delay}[mode](*map(Path, paths)))
+    asyncio.run({"bare": bare, "long": long, "delay": delay}[mode](*map(Path, paths)))
 
 
 if __name__ == "__main__":

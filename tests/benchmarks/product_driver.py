@@ -1,6 +1,7 @@
 """Answers JSON lines like `reference_driver.mjs`, by the product.
 
     product_driver.py engine ROOT DB    the whole engine: every search looks at the root first
+    product_driver.py anew   ROOT DB    the same, nothing kept between searches: as if each word were asked for first
     product_driver.py index  ROOT DB    the index alone, nothing kept between searches
     product_driver.py kept   ROOT DB    the index alone, with its kept lists
     product_driver.py build  ROOT DB    brings the index up to date, and searches for nothing
@@ -29,7 +30,7 @@ def config() -> Config:
 def main() -> None:
     """Read questions until standard input ends."""
     mode, root, index = sys.argv[1:4]
-    if mode == "index":
+    if mode in ("index", "anew"):
         kept.KeptLists.get = lambda *_: None  # type: ignore[method-assign]
         kept.KeptLists.older = lambda *_: None  # type: ignore[method-assign]
     engine: Engine | None = None
@@ -43,7 +44,7 @@ def main() -> None:
         if mode == "build":
             engine.refresh()
         else:
-            page = engine.search_sessions(question["query"], filters, fresh=mode == "engine")
+            page = engine.search_sessions(question["query"], filters, fresh=mode in ("engine", "anew"))
             items = [[hit.header.id, hit.best_match.seq] for hit in page.items]
         took = (time.perf_counter() - began) * 1000
         rss = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1000

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator
 from pathlib import Path
 
 import apsw
 
-from palimpsest_core.formats.reader import read_log
+from palimpsest_core.formats.reader import read_header, read_log
 from palimpsest_core.log.text import REFERENCE
 from palimpsest_core.model.config import parse_config
 from palimpsest_core.query.durable import observed_log
@@ -33,8 +34,23 @@ def _rows(root: Path) -> Iterator[tuple[str | int | float, ...]]:
 
 def make_reference_index(root: Path, path: Path) -> None:
     """Write the tables for `root` to `path` unless they are there."""
-    if path.exists():
-        return
+    if not path.exists():
+        _make(root, path)
+    with contextlib.closing(apsw.Connection(str(path))) as db, db:
+        if not db.table_exists("main", "sessions"):
+            db.execute("create table sessions(id text primary key, cwd text)")
+            db.executemany("insert into sessions values(?,?)", _sessions(root))
+
+
+def _sessions(root: Path) -> Iterator[tuple[str, str | None]]:
+    config = parse_config({"extractors": "reference"})
+    for file in discover(root).files:
+        header = read_header(file, config=config).header
+        if header is not None:
+            yield header.id, header.cwd
+
+
+def _make(root: Path, path: Path) -> None:
     draft = path.with_suffix(".draft")
     draft.unlink(missing_ok=True)
     db = apsw.Connection(str(draft))

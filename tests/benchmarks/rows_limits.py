@@ -15,7 +15,7 @@ import apsw
 import zstandard
 
 from palimpsest_core.engine import Engine
-from palimpsest_core.model.config import Config
+from palimpsest_core.model.config import APP_CONFIG
 from palimpsest_core.search.fts5 import checked
 from palimpsest_core.search.fts5.provider import Fts5Provider
 from palimpsest_core.search.request import literal_scan
@@ -56,7 +56,7 @@ def limits(bench: Bench, shape: Shape) -> Iterator[Row]:
     scan = median_ms(lambda: list(provider.scan(literal_scan("zzqxv"))), bench.rounds)
     yield Row("literal scan of every text", None, text / 1000 / scan, "MB/s")
     provider.close()
-    yield from _fresh_process(root, bench.index(root, Config(), suffix="-full"), bench)
+    yield from _fresh_process(root, bench.index(root, APP_CONFIG, suffix="-app"), bench)
     engine = Engine(root, index=index, config=REFERENCE)
     took = median_ms(lambda: engine.sessions(fresh=False), bench.rounds + 2)
     engine.close()

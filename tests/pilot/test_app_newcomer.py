@@ -168,7 +168,7 @@ def test_on_a_narrow_screen_the_status_line_drops_the_date_before_it_cuts_the_ti
     demo: DemoCorpus, launch: Launch
 ) -> None:
     async def flow() -> None:
-        async with launch(demo.root, (72, 24)) as driver:
+        async with launch(demo.root, (62, 24)) as driver:
             await driver.indexed()
             await driver.press("enter")
             await driver.until(lambda: driver.desk.timeline.event_index is not None, "an event is under the cursor")

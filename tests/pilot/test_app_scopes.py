@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from appdriving import Launch
 
+from palimpsest_core import call_of
 from palimpsest_core.writer.demo import DemoCorpus
 from palimpsest_tui.jobs.indexing import Report
 from palimpsest_tui.screens.help import HelpScreen
@@ -122,5 +123,40 @@ def test_the_help_begins_with_the_keys_of_the_pane_and_fits(
             screen = driver.app.screen
             assert isinstance(screen, HelpScreen)
             assert all(sum(len(piece.text) for piece in line) <= size[0] - 6 + 2 for line in screen._lines())
+
+    run(flow())
+
+
+def test_a_tool_word_leaves_only_calls_and_results_of_that_tool(demo: DemoCorpus, launch: Launch) -> None:
+    async def flow() -> None:
+        async with launch(demo.root) as driver:
+            await driver.indexed()
+
+            async def found(words: str) -> dict[str, int]:
+                await driver.press("slash")
+                await driver.type(f"rounding {words}".strip())
+                await driver.quiet()
+                wanted = driver.desk.finding
+                assert wanted.hits is not None
+                hits = {hit.header.id: hit.matches or 1 for hit in wanted.hits.hits}
+                for hit in wanted.hits.hits:
+                    log = driver.desk.engine.open_log(hit.header.id)
+                    log.load()
+                    index = log.index_of_seq(hit.best_match.seq)
+                    assert index is not None
+                    call = call_of(log.event(index))
+                    assert call is not None
+                    if "tool:subagent" in words:
+                        assert ("subagent" in call.name) is ("-tool" not in words)
+                    log.close()
+                await driver.press("escape")
+                return hits
+
+            both = await found("type:tool/call")
+            only = await found("type:tool/call tool:subagent")
+            others = await found("type:tool/call -tool:subagent")
+            assert only
+            assert sum(only.values()) + sum(others.values()) == sum(both.values())
+            assert await found("tool:nosuch") == {}
 
     run(flow())

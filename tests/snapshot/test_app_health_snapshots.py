@@ -65,6 +65,6 @@ def test_a_log_that_two_programs_wrote_to(looks: Callable[..., None], size: tupl
         await driver.open("two")
         driver.desk.session_list.go_session("two")
         driver.desk.beyond.go()
-        driver.desk.telling._unsay()
+        driver.desk.telling.unsay()
 
     looks(size, act)

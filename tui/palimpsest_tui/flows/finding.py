@@ -132,7 +132,9 @@ class Finding:
         restricted = self.resolved.test is not None or self.scopes.scope is not Scope.ALL
         ids = [session.id for session in wanted] if restricted else None
         phrase = self.search.phrase
-        ask = Ask(phrase, self.search.literal, ids, [*self.resolved.event_filters, *self.scopes.events()])
+        ask = Ask(
+            phrase, self.search.literal, ids, [*self.resolved.event_filters, *self.scopes.events()], self.resolved.tools
+        )
         if ask != self._ask:
             self._forget_matches()
         self._again = ask == self._ask and self.hits is not None and self.hits.done

@@ -22,7 +22,7 @@ def bar_facts(desk: Desk, finding: Finding) -> Line:
     elif finding.has_phrase:
         if desk.screen.size.width >= 60:
             pieces.append(Piece(f"scope: {finding.scopes.scope.value}", "bar--dim"))
-            if wide:
+            if wide and desk.search_bar.input.has_focus:
                 pieces.append(Piece(" (^t widens)", "bar--dim"))
             pieces.append(Piece("  "))
         if desk.screen.has_class("-wide") and len(finding.counts) > 1:

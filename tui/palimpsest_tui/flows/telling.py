@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from palimpsest_tui.flows.desk import Desk
 
 _SAID_S = 5.0
+_ROOMY = 100
+"""Below this width the time of the event is worth more than a word beside a key."""
 
 
 class _Times(Enum):
@@ -143,5 +145,6 @@ class Telling:
             pieces += [Piece("< ", "bar--key"), Piece("back  ", "bar--dim")]
         if count := self._desk.ailing.count:
             pieces += [Piece(f"! {numbers.exact(count)} ", "badge--error"), Piece("H", "bar--key")]
-            pieces.append(Piece(" health", "bar--dim"))
+            if self._desk.screen.size.width >= _ROOMY:
+                pieces.append(Piece(" health", "bar--dim"))
         return pieces

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import time as clock
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from itertools import islice
 from typing import Any, NamedTuple
+
+import msgspec
 
 from palimpsest_core import CancelToken, SessionQueryError
 from palimpsest_core.model.search import EventHit, SessionHit
 from palimpsest_core.model.session import SessionSummary
 from palimpsest_tui.jobs.asking import Tell
 from palimpsest_tui.jobs.seeking import Seeker
+from palimpsest_tui.searching.resolve import ToolWord
 
 HITS_MAX = 2_000
 MATCHES_MAX = 5_000
@@ -24,6 +28,8 @@ class Ask(NamedTuple):
     literal: bool
     session_ids: list[str] | None
     event_filters: list[dict[str, Any]]
+    tools: tuple[ToolWord, ...] = ()
+    """Tools that a matching event must be a call or a result of, or must not be."""
 
     @property
     def session_filters(self) -> list[dict[str, Any]]:
@@ -49,13 +55,41 @@ def search_index(seeker: Seeker, ask: Ask, sessions: int, skipped: int, cancel: 
     cursor: str | None = None
     while True:
         page = seeker.sessions(ask.phrase, ask.session_filters, ask.event_filters, cursor, cancel)
-        hits += page.items
+        found = [_narrowed(seeker, ask, hit, cancel) for hit in page.items] if ask.tools else page.items
+        hits += [hit for hit in found if hit is not None]
         cursor = page.next_cursor
         done = cursor is None or len(hits) >= HITS_MAX
         told = Hits(list(hits), page.provider_id, sessions, sessions, skipped, done, cursor is not None)
         if done:
             return told
         tell(told)
+
+
+def _narrowed(seeker: Seeker, ask: Ask, hit: SessionHit, cancel: CancelToken) -> SessionHit | None:
+    """A session's hit among the events of the tools that are asked for; the index knows no names of tools."""
+    passes = _tool_test(seeker, ask, hit.header.id, cancel)
+    found = [event for event in _events(seeker, hit.header.id, ask, cancel) if passes(event.seq)]
+    if not found:
+        return None
+    best = hit.best_match if passes(hit.best_match.seq) else found[0]
+    return msgspec.structs.replace(hit, best_match=best, matches=len(found), shared_with=None)
+
+
+def _tool_test(seeker: Seeker, ask: Ask, session_id: str, cancel: CancelToken) -> Callable[[int], bool]:
+    """Tells of an event's number whether the tools that are asked for let it pass."""
+    sets = [(seeker.events_of_tool(session_id, word.name, cancel), word.negated) for word in ask.tools]
+    return lambda seq: all((seq in seqs) is not negated for seqs, negated in sets)
+
+
+def _events(seeker: Seeker, session_id: str, ask: Ask, cancel: CancelToken) -> Iterator[EventHit]:
+    """The hits of one session, the best first, as far as they are counted."""
+    cursor: str | None = None
+    while True:
+        page = seeker.events(session_id, ask.phrase, ask.event_filters, cursor, cancel)
+        yield from page.items
+        cursor = page.next_cursor
+        if cursor is None:
+            return
 
 
 class _Gathered:
@@ -96,9 +130,17 @@ def scan_logs(
 ) -> Hits:
     """Look for the characters themselves in everything that is indexed."""
     gathered = _Gathered(known, sessions)
+    tests: dict[str, Callable[[int], bool]] = {}
+
+    def passes(hit: EventHit) -> bool:
+        if hit.session_id not in tests:
+            tests[hit.session_id] = _tool_test(seeker, ask, hit.session_id, cancel)
+        return tests[hit.session_id](hit.seq)
 
     def on_hits(found: list[EventHit], scanned: int, total: int) -> None:
         del total
+        if ask.tools:
+            found = [hit for hit in found if passes(hit)]
         if gathered.add(found, scanned):
             try:
                 tell(gathered.hits(done=False))
@@ -117,12 +159,8 @@ def matches_in(seeker: Seeker, session_id: str, ask: Ask, cancel: CancelToken) -
         seeker.scan(
             ask.phrase, only, ask.event_filters, lambda found, *_: seqs.extend(hit.seq for hit in found), cancel
         )
-        return sorted(set(seqs))
-    cursor: str | None = None
-    while len(seqs) < MATCHES_MAX:
-        page = seeker.events(session_id, ask.phrase, ask.event_filters, cursor, cancel)
-        seqs += [hit.seq for hit in page.items]
-        cursor = page.next_cursor
-        if cursor is None:
-            break
+    else:
+        seqs += [hit.seq for hit in islice(_events(seeker, session_id, ask, cancel), MATCHES_MAX)]
+    if ask.tools:
+        seqs = list(filter(_tool_test(seeker, ask, session_id, cancel), seqs))
     return sorted(set(seqs))

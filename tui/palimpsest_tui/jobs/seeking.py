@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from palimpsest_core import CancelToken, Engine, SearchClient
+from palimpsest_core import CancelToken, Engine, Flag, OpenLog, SearchClient, call_of, tool_result
 from palimpsest_core.model.search import EventHit, EventPage, SessionPage
 
 PAGE = 100
@@ -77,3 +77,28 @@ class Seeker:
                 on_hits(some, *place)
                 some = []
         on_hits(some, *place)
+
+    def events_of_tool(self, session_id: str, name: str, cancel: CancelToken) -> frozenset[int]:
+        """The numbers of a session's calls of tools whose name holds `name`, in any case, and of their results."""
+        log = self._engine.open_log(session_id)
+        try:
+            log.load(cancel)
+            return _events_of_tool(log, name.casefold())
+        except OSError:
+            return frozenset()  # it went away; so will its hits
+        finally:
+            log.close()
+
+
+def _events_of_tool(log: OpenLog, name: str) -> frozenset[int]:
+    calls: set[str] = set()
+    seqs: set[int] = set()
+    for index in log.table.select(types=("tool/call", "tool/result"), without=Flag.WITHHELD):
+        event = log.event(index)
+        call, result = call_of(event), tool_result(event)
+        if call is not None and name in call.name.casefold():
+            calls |= {call.id} - {""}
+            seqs.add(log.table.seqs[index])
+        elif result is not None and result.call_id in calls:
+            seqs.add(log.table.seqs[index])
+    return frozenset(seqs)

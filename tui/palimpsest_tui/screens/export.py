@@ -153,7 +153,7 @@ class ExportScreen(ModalScreen[None]):
 
     def _keys(self) -> Line:
         run = self._run_shown
-        names = {Stage.FAILED: "Try again", Stage.DONE: "Export again, to a new file"}
+        names = {Stage.FAILED: "Try again", Stage.DONE: "Again, to a new file"}
         again = names.get(run.stage, "Export")
         keys = [] if run.busy else [("enter", again)]
         if run.busy:

@@ -298,6 +298,7 @@ class LedgerScreen(Screen[None]):
             self.desk.panes.level = event.widget.id
         if self._desk is not None:
             self.desk.telling.status()
+            self.desk.finding.facts()
             self.show_keys()
 
     def on_resize(self) -> None:

@@ -27,18 +27,26 @@ class Scope(StrEnum):
     ALL = "everything"
 
 
+class ToolWord(NamedTuple):
+    """A tool that events must be calls or results of (or must not be): a part of its name."""
+
+    name: str
+    negated: bool
+
+
 class Resolved(NamedTuple):
     """What a search asks for.
 
     `test` is None when every session may answer. `event_filters` are the engine's. `problems` says of each invalid word
-    (by its place among the chips) what is wrong with it; invalid words take no part. `tool` is the name of a tool:
-    it stands in for the phrase where there is none, and leaves only events of tools in any case.
+    (by its place among the chips) what is wrong with it; invalid words take no part. `tool` is the name of a tool that
+    stands in for the phrase where there is none. `tools` are all tools that are named; the index does not know them.
     """
 
     test: _Test | None
     event_filters: list[dict[str, Any]]
     problems: dict[int, str]
     tool: str | None = None
+    tools: tuple[ToolWord, ...] = ()
 
     def sessions(self, all_sessions: Iterable[SessionSummary]) -> list[SessionSummary]:
         """The sessions that may answer."""
@@ -56,6 +64,7 @@ def resolve(search: SearchText, sessions: Sequence[SessionSummary], now_ms: int)
     low: int | None = None
     high: int | None = None
     tool: str | None = None
+    tools: list[ToolWord] = []
     problems: dict[int, str] = {}
     for place, chip in enumerate(search.chips):
         if chip.kind in ("since", "until"):
@@ -78,6 +87,9 @@ def resolve(search: SearchText, sessions: Sequence[SessionSummary], now_ms: int)
             wanted = set(_SURFACES) - {word} if chip.negated else {word}
             surfaces = wanted if surfaces is None else surfaces & wanted if chip.negated else surfaces | wanted
         elif chip.kind == "tool":
+            tools.append(ToolWord(chip.value, chip.negated))
+            if chip.negated:
+                continue
             tool = chip.value
             types = set(_TOOL_TYPES) if types is None else types & set(_TOOL_TYPES)
         else:
@@ -104,7 +116,7 @@ def resolve(search: SearchText, sessions: Sequence[SessionSummary], now_ms: int)
         edges = {"from": low, "to": high}
         event_filters.append({"kind": "time", **{key: edge for key, edge in edges.items() if edge is not None}})
     test = None if not tests else tests[0] if len(tests) == 1 else _all(tests)
-    return Resolved(test, event_filters, problems, tool)
+    return Resolved(test, event_filters, problems, tool, tuple(tools))
 
 
 def _session_test(chip: Chip, sessions: Sequence[SessionSummary]) -> _Test | str:

@@ -19,7 +19,7 @@ KINDS: dict[str, str] = {
     "parent": "children of a session (the beginning of its id)",
     "id": "sessions by the beginning of their id",
     "model": "sessions that a model answered in",
-    "tool": "calls and results of tools; alone, those that name this tool",
+    "tool": "calls and results of a tool (a part of its name)",
 }
 """Every filter word with what it does."""
 

@@ -275,6 +275,8 @@ class TextBuilder:
         if copied:
             self._plain.append(text)
         if len(text) > RICH_MAX_CHARS:
+            if markdown and not style:
+                self._as_it_stands(text)
             self._long(text)
             return
         safe = printable(text).replace("\t", "    ")
@@ -287,10 +289,15 @@ class TextBuilder:
 
     def _code(self, text: str, lexer: Any) -> None:
         if len(text) > RICH_MAX_CHARS:
+            self._as_it_stands(text)
             self._long(text)
         else:
             lines = code_lines(printable(text).replace("\t", "    "), lexer)
             self._lines([[Piece("  "), *line] for line in lines])
+
+    def _as_it_stands(self, text: str) -> None:
+        told = f"{numbers.exact(len(text))} characters: plain text, formatted up to {numbers.exact(RICH_MAX_CHARS)}"
+        self._put([plain(told, "line--dim")])
 
     def _long(self, text: str) -> None:
         shown = text[:_SHOWN_MAX_CHARS]

@@ -50,7 +50,7 @@ def test_a_text_too_long_to_be_formatted_is_whole_and_says_so() -> None:
     text = "# Heading\n\nsome words\n" * 3_000 + "the end"
     message = {"role": "user", "content": [{"type": "text", "text": text}], "source": {"kind": "user"}, "id": "m"}
     lines = read("user/message", message)
-    assert "69,007 characters: plain text, formatted up to 40,000" in lines
+    assert "66,007 characters: plain text, formatted up to 40,000" in lines
     assert lines.count("# Heading") == 3_000
     assert "the end" in lines
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from operator import methodcaller
 from typing import Any
@@ -15,6 +16,7 @@ JS_SPACE = (
 _trimmed = methodcaller("strip", JS_SPACE)
 _RUN = re.compile(f"[{JS_SPACE}]+")
 _SURROGATE = re.compile("[\ud800-\udfff]")
+_INT64 = 1 << 63
 
 
 def trim(text: str) -> str:
@@ -46,12 +48,17 @@ def well_formed(text: str) -> str:
     return _SURROGATE.sub("\ufffd", text)
 
 
-def well_formed_value(value: Any) -> Any:
-    """A plain JSON value with every lone surrogate in its strings and keys replaced by U+FFFD."""
+def storable_value(value: Any) -> Any:
+    """A plain JSON value as any store can hold it: lone surrogates as U+FFFD, integers beyond 64 bits as doubles."""
+    if isinstance(value, int) and not -_INT64 <= value < _INT64:
+        try:
+            return float(value)
+        except OverflowError:
+            return math.inf if value > 0 else -math.inf
     if isinstance(value, str):
         return well_formed(value)
     if isinstance(value, (list, tuple)):
-        return [well_formed_value(item) for item in value]
+        return [storable_value(item) for item in value]
     if isinstance(value, dict):
-        return {well_formed_value(key): well_formed_value(item) for key, item in value.items()}
+        return {storable_value(key): storable_value(item) for key, item in value.items()}
     return value

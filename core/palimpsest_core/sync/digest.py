@@ -351,7 +351,7 @@ class LogDigest:
     def save(self, reading: ReadState) -> bytes | None:
         """The state after `take`, to go on from `reading`; None when it cannot be kept (the log must be read again).
 
-        That is so when `reading` stands before what was pushed (inside a large frame), and for text that is no Unicode.
+        That is so when `reading` stands before what was pushed (inside a large frame), and for text that is no Unicode or a number beyond 64 bits.
         """
         if reading.next_seq != self.next_seq:
             return None
@@ -372,8 +372,8 @@ class LogDigest:
                     self.withheld,
                 )
             )
-        except UnicodeEncodeError:
-            return None  # a lone surrogate somewhere in foreign text
+        except (UnicodeEncodeError, OverflowError):
+            return None  # a lone surrogate, or a number beyond 64 bits, somewhere in what is foreign
 
     @classmethod
     def restore(cls, state: bytes, registry: Registry) -> tuple[LogDigest, ReadState]:

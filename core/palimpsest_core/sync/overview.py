@@ -70,9 +70,12 @@ def summary_of_header(entry: CatalogEntry) -> SessionSummary:
 def _seen_before(row: SessionSummary, known: SessionSummary | None) -> SessionSummary:
     """A row made from a header, with what the index knew of the same log before it grew: title, counts, findings.
 
-    It stays `indexed` False. A log that grows is at work, as far as anybody can tell without reading it.
+    It stays `indexed` False. A log that grows is at work, as far as anybody can tell without reading it. One that could
+    not be read then and can be now has nothing to go on from.
     """
     if known is None or not known.indexed or row.header is None or row.header != known.header or row.size < known.size:
+        return row
+    if known.reason != row.reason:
         return row
     grows = (row.last_time or 0) / 1000 >= time.time() - ACTIVE_SECONDS
     quiet = known.state in (SessionState.COMPLETE, SessionState.INTERRUPTED, SessionState.ACTIVE)

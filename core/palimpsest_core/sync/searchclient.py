@@ -13,7 +13,7 @@ import msgspec
 
 from palimpsest_core.base.cancel import CancelToken
 from palimpsest_core.base.errors import ErrorCode, SessionQueryError, aborted
-from palimpsest_core.base.jstext import well_formed_value
+from palimpsest_core.base.jstext import storable_value
 from palimpsest_core.model.config import Config
 from palimpsest_core.model.search import EventHit, EventPage, SessionPage
 from palimpsest_core.search.request import ABSENT
@@ -219,4 +219,4 @@ def _encoded(order: dict[str, Any]) -> bytes:
     try:
         return msgspec.json.encode(order)
     except UnicodeEncodeError:
-        return msgspec.json.encode(well_formed_value(order))
+        return msgspec.json.encode(storable_value(order))

@@ -10,7 +10,7 @@ from typing import Any
 import apsw
 import msgspec
 
-from palimpsest_core.base.jstext import well_formed, well_formed_value
+from palimpsest_core.base.jstext import storable_value, well_formed
 from palimpsest_core.model.header import Header
 from palimpsest_core.model.session import SessionSummary
 from palimpsest_core.search.documents import IndexDocument, KnownLog, LogEntry
@@ -221,8 +221,8 @@ def log_columns(entry: LogEntry, changed: int) -> tuple[Any, ...]:
 
 
 def packed(record: Header | SessionSummary) -> bytes:
-    """A record as bytes; lone surrogates in it become U+FFFD."""
+    """A record as bytes; lone surrogates in it become U+FFFD, integers beyond 64 bits doubles."""
     try:
         return msgspec.msgpack.encode(record)
-    except UnicodeEncodeError:
-        return msgspec.msgpack.encode(well_formed_value(msgspec.to_builtins(record)))
+    except (UnicodeEncodeError, OverflowError):
+        return msgspec.msgpack.encode(storable_value(msgspec.to_builtins(record)))

@@ -6,6 +6,7 @@ import asyncio
 import re
 import threading
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,10 +14,12 @@ from appdriving import Launch
 
 from palimpsest_core import Engine
 from palimpsest_core.writer.demo import DemoCorpus
+from palimpsest_tui.commands import COMMANDS
 from palimpsest_tui.screens.export import ExportScreen
 from palimpsest_tui.screens.ledger import Start
-from palimpsest_tui.settings import State
+from palimpsest_tui.settings import State, settings_path
 from palimpsest_tui.widgets.status_bar import Bar
+from palimpsest_tui.widgets.timeline_views import View
 
 
 def run(flow: object) -> None:
@@ -284,5 +287,45 @@ def test_the_first_notice_is_short_and_begins_with_keys(demo: DemoCorpus, launch
             assert bottom - top - 1 <= 4
             assert "/ search" in lines[top + 1]
             assert "36 sessions in 37 logs" in driver.text()
+
+    run(flow())
+
+
+def test_every_fault_of_the_settings_is_told_with_the_file(demo: DemoCorpus, launch: Launch) -> None:
+    async def flow() -> None:
+        async with launch(demo.root, (80, 24)) as driver:
+            await driver.indexed()
+            driver.screen.tell_settings(Path("/a/settings.toml"), ["Setting a: wrong.", "Setting b: wrong."])
+            await driver.quiet()
+            for told in ("/a/settings.toml", "Setting a", "Setting b"):
+                assert told in driver.text()
+
+    run(flow())
+
+
+def test_the_palette_says_where_the_settings_file_is(
+    demo: DemoCorpus, launch: Launch, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("EDITOR", raising=False)
+    monkeypatch.delenv("VISUAL", raising=False)
+
+    async def flow() -> None:
+        async with launch(demo.root, (200, 24)) as driver:
+            await driver.indexed()
+            COMMANDS["settings.open"].run(driver.desk)
+            assert str(settings_path()) in driver.text()
+
+    run(flow())
+
+
+def test_the_title_of_the_errors_counts_errors(demo: DemoCorpus, launch: Launch) -> None:
+    async def flow() -> None:
+        async with launch(demo.root) as driver:
+            await driver.indexed()
+            await driver.open("0198e1d0-entries-migration")
+            driver.desk.opening.set_view(View.ERRORS)
+            await driver.quiet()
+            rows = driver.desk.timeline.row_count()
+            assert f"errors · {rows} errors" in driver.text()
 
     run(flow())

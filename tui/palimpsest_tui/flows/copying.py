@@ -115,7 +115,7 @@ class Copying:
         if editor:
             self._desk.screen.edit_outside(path, editor)
         else:
-            self._desk.say(f"Settings: {path} (read at the start; no editor is named by it or by $EDITOR).")
+            self._desk.say(f"Settings: {path} (no $EDITOR to open it in)")
 
     # Resume ------------------------------------------------------------------------------------------------------
 

@@ -325,9 +325,9 @@ class Listing:
                 bad += 1
             elif session.generation is not None:
                 by_generation[session.generation] = by_generation.get(session.generation, 0) + 1
-        kinds = ", ".join(f"{count} of format v{number}" for number, count in sorted(by_generation.items()))
-        told = f"{told_logs(self.sessions)}: {kinds or 'none readable'}"
-        return told + (f", {bad} unreadable" if bad else "")
+        kinds = ", ".join(f"v{number}: {count}" for number, count in sorted(by_generation.items()))
+        told = f"{told_logs(self.sessions)}; {f'in formats {kinds}' if kinds else 'none readable'}"
+        return told + (f"; {bad} unreadable" if bad else "")
 
 
 def told_logs(sessions: Sequence[SessionSummary]) -> str:

@@ -144,9 +144,9 @@ class LedgerScreen(Screen[None]):
         if self._engine.root is None:
             return
         lines = [self._start.notice] if self._start.notice else []
-        lines.append("/ search · enter open · e export · ? keys · q quit · esc closes this. Logs are never written to.")
+        lines.append("/ search · enter open · e export · ? keys · q quit · esc closes this")
         lines.append(self.desk.listing.describe())
-        lines += [printable_line(f"Root: {root}"), self.desk.living.describe_index()]
+        lines += [printable_line(f"Root, never written to: {root}"), self.desk.living.describe_index()]
         self._show_notice([*self._notice_lines, *lines])
 
     def tell_settings(self, path: Path, problems: list[str]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Iterable
 
@@ -27,7 +28,7 @@ class Summaries:
         An open turn is judged by the clock (`now`, seconds since the epoch): active while the log grew lately, else
         interrupted.
         """
-        rows = self._db.execute("select summary, revision from main.log where listed and summary is not null")
+        rows = self._db.execute("select summary, revision, path from main.log where listed and summary is not null")
         return _judged(rows, active_seconds, now)
 
     def of_session(
@@ -35,7 +36,8 @@ class Summaries:
     ) -> list[SessionSummary]:
         """Every log of one session: the one that answers first, then the others in the order they were found."""
         rows = self._db.execute(
-            "select summary, revision from main.log where session=? and summary is not null order by answers desc, n",
+            "select summary, revision, path from main.log where session=? and summary is not null"
+            " order by answers desc, n",
             (well_formed(session_id),),
         )
         return _judged(rows, active_seconds, now)
@@ -50,11 +52,16 @@ class Summaries:
         return [str(row[0]) for row in rows]
 
 
-def _judged(rows: Iterable[tuple[bytes, str]], active_seconds: float, now: float | None) -> list[SessionSummary]:
+def _judged(
+    rows: Iterable[tuple[bytes, str, bytes | None]], active_seconds: float, now: float | None
+) -> list[SessionSummary]:
     newest = ((time.time() if now is None else now) - active_seconds) * 1e9
     out = []
-    for blob, revision in rows:
+    for blob, revision, path in rows:
         summary = _decode(blob)
+        if path is not None and "\ufffd" in summary.path:
+            # A file name is bytes and need not be text: the summary may hold what stands in for some of them.
+            summary = msgspec.structs.replace(summary, path=os.fsdecode(path))
         if summary.state in (SessionState.ACTIVE, SessionState.INTERRUPTED):
             active = int(revision.split(":")[3]) >= newest
             state = SessionState.ACTIVE if active else SessionState.INTERRUPTED

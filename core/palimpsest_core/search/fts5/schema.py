@@ -84,8 +84,9 @@ BULK_CACHE_KIB = 8_192
 """SQLite's page cache: a bulk build seldom comes back to a page."""
 
 _FTS_OPTIONS = {
-    # Not in FTS5's public option list; measured 1.7 to 2 times faster inserts than the default of 1 MB.
-    "hashsize": 16 << 20,
+    # Not in FTS5's public option list; measured 1.7 to 2 times faster inserts than the default of 1 MB. Beside 16 MB,
+    # postings take 2 % less space and indexing 500 MB no more memory.
+    "hashsize": 32 << 20,
 }
 
 _LEAF_ROOM = 56
@@ -142,7 +143,6 @@ def create_live_tables(db: apsw.Connection) -> None:
     for statement in _LIVE:
         db.execute(statement)
     db.execute(_fts("temp.live_fts", has_contentless_delete(db)))
-    db.execute("create temp table batch(k integer primary key, id integer not null)")
     db.execute("create temp table folded(n integer primary key, skip integer not null)")
     db.execute("create virtual table temp.vocabulary using fts5vocab(main, fts, 'row')")
 

@@ -28,8 +28,13 @@ from palimpsest_core.search.matching import Matcher, Phrase
 from palimpsest_core.search.request import ScanRequest, SearchRequest, check_strict_budget
 
 _FEW_RANGES = 8
-_RANGE_MS = 0.1
-_ROW_MS = 0.0004
+_RANGE_MS = 0.4
+_ROW_MS = 0.00015
+"""What a range costs, searched for in every segment, and a row of a whole walk of which some sessions are wanted."""
+
+_MANY_RANGES = 150
+"""With more of them a walk is quicker whatever the word; looking up how common it is would cost a third of one."""
+
 _FEW_MATCHES = 20_000
 _SMALL_INDEX_BYTES = 256 << 20
 """Counting the matches of 20 logs, 150 MB: one walk 2 to 13 ms, a walk for each 6 to 45. With 800 MB 13 to 104, 4 to
@@ -313,7 +318,8 @@ class Searcher:
             if not numbers:
                 return False
             ranges = directory.ranges(numbers)
-            if len(ranges) <= _FEW_RANGES or len(ranges) * _RANGE_MS < self._walk_ms(phrase):
+            few = len(ranges) <= _FEW_RANGES
+            if few or (len(ranges) <= _MANY_RANGES and len(ranges) * _RANGE_MS < self._walk_ms(phrase)):
                 side.ranges = ranges
             else:
                 side.allowed = numbers

@@ -19,6 +19,7 @@ from typing import Any
 
 import apsw
 
+from palimpsest_core.search.fts5.numbers import Numbers
 from palimpsest_core.search.fts5.schema import POSITION_BITS
 from palimpsest_core.search.matching import Phrase
 
@@ -38,11 +39,10 @@ class SpanCollector:
         self._floor = [1]
         self._width = [1]
         self._every = [_LOOK_EVERY]
-        self._allowed: list[frozenset[int]] = [frozenset()]
+        self._numbers = Numbers(db)
         self._keep = 0
         for name, gather in (("instances", self._by_instances()), ("spans", self._by_spans())):
             db.register_fts5_function(f"{table}_{name}", gather)
-            db.register_fts5_function(f"{table}_{name}_within", self._within(gather))
 
     @property
     def floor(self) -> int:
@@ -77,13 +77,17 @@ class SpanCollector:
         self.buckets.clear()
         self._floor[0], self._width[0], self._every[0], self._keep = 1, phrase.width, min(_LOOK_EVERY, keep), keep
         name = f"{self._table}_{'spans' if phrase.overlaps else 'instances'}"
-        if allowed is not None:
-            self._allowed[0] = allowed
-            name += "_within"
         # The limit keeps SQLite from folding the subquery away, which FTS5 functions do not survive.
         source = f"select count(s) from (select {name}({self._table}) s from {self._table}(?)"
-        if ranges is None:
+        if ranges is None and allowed is None:
             self._db.execute(f"{source} limit -1)", (phrase.expression,)).fetchone()
+            return
+        if ranges is None:
+            # Judged by SQLite before the function is called: a seventh of the time of judging inside it.
+            if allowed:
+                logs, numbers = self._numbers.bound(sorted(allowed))
+                limited = f"{source} where rowid >> {POSITION_BITS} in (select value from {logs}) limit -1)"
+                self._db.execute(limited, (phrase.expression, numbers)).fetchone()
             return
         for first, last in ranges:
             limited = f"{source} where rowid between ? and ? limit -1)"
@@ -121,15 +125,6 @@ class SpanCollector:
                     raise_floor()
 
         return gather
-
-    def _within(self, gather: Gatherer) -> Gatherer:
-        allowed = self._allowed
-
-        def gather_within(api: Any, *_: Any) -> None:
-            if api.rowid >> POSITION_BITS in allowed[0]:
-                gather(api)
-
-        return gather_within
 
     def _raise_floor(self) -> None:
         """Give up the lowest counts while what lies above them is enough."""

@@ -10,16 +10,14 @@ import apsw
 
 from palimpsest_core.base.jstext import well_formed
 from palimpsest_core.search.documents import IndexDocument
-from palimpsest_core.search.fts5.schema import POSITION_BITS, POSITION_MASK, SURFACE_CODES, has_carray
+from palimpsest_core.search.fts5.schema import POSITION_BITS, POSITION_MASK, SURFACE_CODES
 from palimpsest_core.search.indextext import UNICODE61_CJK, safe_text, spaced
 
 _INT64 = 1 << 63
 
 
-FLUSH_CHARS = 6_000_000
-"""Documents are gathered until they hold about so much text: one statement then writes them all, and while it runs the
-interpreter is free for other threads. Each such statement makes FTS5 write out a segment: with 1.5 M characters that
-took a half longer, and the segments had to be merged more often."""
+FLUSH_CHARS = 2_000_000
+"""Documents are gathered until they hold about so much text; then each table gets its rows in one go."""
 
 
 class DocumentTables:
@@ -34,7 +32,6 @@ class DocumentTables:
         self._db = db
         self._tokenizer = tokenizer
         self._store_text = store_text
-        self._carray = has_carray(db)
         self._fts = f"{prefix}fts"
         self._doc, self._body, self._place = (f"{schema}.{prefix}{name}" for name in ("doc", "body", "place"))
         self._kind_table = f"{schema}.{prefix}kind"
@@ -74,24 +71,15 @@ class DocumentTables:
             return
         self._db.executemany(f"insert into {self._doc} values(?,?,?,?,?)", self._rows)
         if self._store_text:
-            self._insert(f"{self._body}(id, text)", self._texts)
+            self._db.executemany(f"insert into {self._body} values(?,?)", zip(self._ids, self._texts))
         else:
             self._db.executemany(f"insert into {self._place} values(?,?,?)", self._places)
         plain = self._tokenizer != UNICODE61_CJK
-        self._insert(f"{self._fts}(rowid, text)", self._texts if plain else [spaced(text) for text in self._texts])
+        # Row by row: a statement that inserts many rows makes FTS5 write out a segment, whatever room its hash still
+        # has. With one such statement for six million characters postings took a fifth more space.
+        texts = self._texts if plain else map(spaced, self._texts)
+        self._db.executemany(f"insert into {self._fts}(rowid, text) values(?,?)", zip(self._ids, texts))
         self.forget()
-
-    def _insert(self, target: str, texts: list[str]) -> None:
-        """Insert (rowid, text) rows."""
-        if not self._carray:
-            self._db.executemany(f"insert into {target} values(?,?)", zip(self._ids, texts))
-            return
-        self._db.execute("delete from temp.batch")
-        self._db.execute("insert into temp.batch select rowid, value from carray(?)", (apsw.carray(self._ids),))
-        self._db.execute(
-            f"insert into {target} select b.id, t.value from carray(?) t cross join temp.batch b on b.k = t.rowid",
-            (apsw.carray(tuple(texts)),),
-        )
 
     def forget(self) -> None:
         """Drop what was gathered and not written."""

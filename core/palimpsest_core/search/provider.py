@@ -62,6 +62,20 @@ class IndexGrowth(msgspec.Struct, frozen=True):
     remarked: Mapping[int, str] = msgspec.field(default_factory=dict)
 
 
+def entry_of(given: IndexSnapshot | IndexGrowth) -> LogEntry:
+    """What the index keeps of a session that came without a file."""
+    header = given.session.header
+    return LogEntry(
+        path=None,
+        session_id=header.id,
+        revision=given.fingerprint,
+        fingerprint="",
+        header=header,
+        live=False,
+        persisted=True,
+    )
+
+
 class SearchProvider(Protocol):
     """What the engine needs. Every method may raise `INDEX_FAILED`; calls from several threads are allowed."""
 

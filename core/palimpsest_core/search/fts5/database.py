@@ -257,3 +257,11 @@ def _schema_state(db: apsw.Connection, path: str) -> str:
     if version > schema.SCHEMA_VERSION:
         raise index_failed(f"The index {path} was made by a newer version; choose another place for this one.")
     return "current" if version == schema.SCHEMA_VERSION else "older"
+
+
+def identity(path: str) -> tuple[int, int]:
+    """Which file the path leads to now."""
+    if path == MEMORY:
+        return (0, 0)
+    there = os.stat(path)
+    return (there.st_dev, there.st_ino)

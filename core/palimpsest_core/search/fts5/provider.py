@@ -17,9 +17,17 @@ from palimpsest_core.base.errors import SessionQueryError, aborted
 from palimpsest_core.model.config import Config
 from palimpsest_core.model.search import EventHit, EventPage, SessionPage
 from palimpsest_core.model.session import SessionSummary
-from palimpsest_core.search.documents import ACTIVE_SECONDS, LogEntry
+from palimpsest_core.search.documents import ACTIVE_SECONDS
 from palimpsest_core.search.fts5 import schema
-from palimpsest_core.search.fts5.database import MEMORY, IndexDamaged, immediate, index_failed, open_index, set_aside
+from palimpsest_core.search.fts5.database import (
+    MEMORY,
+    IndexDamaged,
+    identity,
+    immediate,
+    index_failed,
+    open_index,
+    set_aside,
+)
 from palimpsest_core.search.fts5.heldlogs import HeldLogs
 from palimpsest_core.search.fts5.live import LiveTables
 from palimpsest_core.search.fts5.pages import PageBuilder, TextSource
@@ -42,6 +50,7 @@ from palimpsest_core.search.provider import (
     PersistedEntry,
     ProviderStatus,
     Unavailable,
+    entry_of,
 )
 from palimpsest_core.search.request import ScanRequest, SearchRequest
 
@@ -90,7 +99,7 @@ class Fts5Provider(HeldLogs):
         opened = open_index(self.path, journal_mode=self._config.journal_mode, own_path=own_path)
         self._db = opened.db
         self._closed = False
-        self._file = _identity(self.path)
+        self._file = identity(self.path)
         self.notices += opened.notices
         try:
             with self._errors():
@@ -166,7 +175,7 @@ class Fts5Provider(HeldLogs):
         """Make this all that is held of a stored session."""
         with self.batch():
             self.remove_persisted(snapshot.session.header.id)
-            number = self._store.add_log(_entry(snapshot))
+            number = self._store.add_log(entry_of(snapshot))
             self._store.add_documents(number, snapshot.documents)
 
     def append_persisted(self, growth: IndexGrowth) -> None:
@@ -175,7 +184,7 @@ class Fts5Provider(HeldLogs):
             number = self._store.number_of(growth.session.header.id)
             if number is None:
                 raise index_failed(f'The index does not hold the session "{growth.session.header.id}".')
-            self._store.update_log(number, _entry(growth))
+            self._store.update_log(number, entry_of(growth))
             self._store.add_documents(number, growth.documents)
             for surface in set(growth.remarked.values()):
                 self._store.mark(number, [seq for seq, mark in growth.remarked.items() if mark == surface], surface)
@@ -388,23 +397,3 @@ class Fts5Provider(HeldLogs):
             if not self._closed:
                 self._closed = True
                 self._db.close()
-
-
-def _identity(path: str) -> tuple[int, int]:
-    if path == MEMORY:
-        return (0, 0)
-    there = os.stat(path)
-    return (there.st_dev, there.st_ino)
-
-
-def _entry(given: IndexSnapshot | IndexGrowth) -> LogEntry:
-    header = given.session.header
-    return LogEntry(
-        path=None,
-        session_id=header.id,
-        revision=given.fingerprint,
-        fingerprint="",
-        header=header,
-        live=False,
-        persisted=True,
-    )

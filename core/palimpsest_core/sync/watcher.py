@@ -18,7 +18,7 @@ from palimpsest_core.base.cancel import CancelToken
 from palimpsest_core.base.errors import SessionQueryError
 from palimpsest_core.storage.layout import Stat, discover, parse_log_name
 
-_STEP_MS = 8
+_STEP_MS = 5
 _DEBOUNCE_MS = 50
 _TICK_MS = 200
 """How often the watch looks up when nothing happens; also how long after its first sight a new folder is looked at

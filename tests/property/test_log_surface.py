@@ -34,6 +34,7 @@ def slow_fold(rows: list[Row], generation: int) -> tuple[list[int], dict[int, in
             continue
         parsed = parse_op(op)
         known = isinstance(sources, list) and all(type(one) is int and 0 <= one < seq for one in sources)
+        known = known and len(set(sources)) == len(sources) and bool(sources or kind == "assistant/message")
         broken += sources is not UNSET and not known
         fits = isinstance(parsed, Replace) and parsed.start in nodes and parsed.end in nodes
         if fits and isinstance(parsed, Replace):

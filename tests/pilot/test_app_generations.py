@@ -395,6 +395,26 @@ def test_the_refused_row_and_those_behind_it_are_there_as_they_are_stored(tmp_pa
     run(flow())
 
 
+def test_a_withheld_row_is_put_into_no_turn(tmp_path: Path, launch: Launch) -> None:
+    write(tmp_path, frames([header(0, "gap"), row(0), prompt(1, "hi"), row(9, "todo/write", {})]), session_id="gap")
+
+    async def flow() -> None:
+        async with launch(tmp_path) as driver:
+            await driver.indexed()
+            await driver.open("gap")
+            driver.desk.timeline.go(1)
+            await driver.until(lambda: "user/message" in status(driver), "the event is told")
+            assert "turn 1" in status(driver)
+            driver.desk.beyond.go()
+            await driver.until(lambda: "W withheld" in status(driver), "the row is told")
+            assert "turn" not in status(driver)
+
+    def status(driver: Driver) -> str:
+        return driver.text().splitlines()[-2]
+
+    run(flow())
+
+
 def test_a_plug_in_event_and_a_missing_citation_are_named_where_they_stand(tmp_path: Path, launch: Launch) -> None:
     cites = row(3, "todo/write", {"todos": []}, sourceEventSeqs=[77])
     rows = [prompt(0, "hi"), row(1, "acme/route"), row(2, "acme/hint", ignorable=True), cites]

@@ -120,7 +120,8 @@ class Telling:
             pieces.append(Piece(f"{BADGE[row.surface]} {row.surface.value}", BADGE_STYLE[row.surface]))
         pieces.append(Piece(f"  {printable_line(row.type)}", "bar--strong"))
         pieces.append(Piece(f"  {_when(row.time, form)}", "bar--dim"))
-        turn = self._desk.walking.turn_number(index)
+        # Of a withheld row nobody can say that it belongs to the last turn that was read.
+        turn = None if row.flags & Flag.WITHHELD else self._desk.walking.turn_number(index)
         if turn:
             pieces.append(Piece(f"  turn {turn}", "bar--dim"))
         if not log.complete:

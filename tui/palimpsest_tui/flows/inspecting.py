@@ -38,7 +38,7 @@ class Inspecting:
     def up_to_date(self) -> bool:
         """Whether the inspector shows the event under the cursor (or cannot be seen)."""
         log, index = self._desk.opening.log, self._desk.timeline.event_index
-        if log is None or index is None or self._desk.inspector.size.width < 4:
+        if log is None or index is None or self._desk.inspector.scrollable_content_region.width < 4:
             return True
         return self._shown == (id(log), index, self.tab)
 

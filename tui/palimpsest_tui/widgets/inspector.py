@@ -105,6 +105,17 @@ class Inspector(LineList):
     def on_resize(self) -> None:
         """Tell of another width."""
         super().on_resize()
+        self._tell_width()
+
+    def on_show(self) -> None:
+        """Tell of coming back, as wide as before perhaps: nothing was read while it could not be seen."""
+        self._tell_width()
+
+    def on_hide(self) -> None:
+        """Forget what was told."""
+        self._told_width = 0
+
+    def _tell_width(self) -> None:
         width = self.scrollable_content_region.width
         if width != self._told_width:
             self._told_width = width

@@ -94,10 +94,10 @@ async def test_a_key_that_is_lost_holds_the_others_up_for_a_while_only(
     async with launch(demo.root) as driver:
         await driver.quiet()
         monkeypatch.setattr(key_order, "_LOST_S", 0.05)
-        climb = driver.app._climb
-        monkeypatch.setattr(driver.app, "_climb", lambda turn, node: None)
+        handled = driver.app._handled
+        monkeypatch.setattr(driver.app, "_handled", lambda event: None)
         driver.app.post_message(events.Key("j", "j"))
-        await asyncio.sleep(0)
-        monkeypatch.setattr(driver.app, "_climb", climb)
+        await asyncio.sleep(0.05)
+        monkeypatch.setattr(driver.app, "_handled", handled)
         driver.app.post_message(events.Key("question_mark", "?"))
         await driver.until(lambda: isinstance(driver.app.screen, HelpScreen), "the key behind it was taken up")

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from functools import partial
 from typing import TypeVar
 
 from textual import events
@@ -18,6 +17,7 @@ from textual.message_pump import MessagePump
 from textual.timer import Timer
 
 _Result = TypeVar("_Result")
+_Typed = events.Key | events.Paste
 
 _LOST_S = 2.0
 """A key that has not come to rest after this long went to a widget that was taken away under it."""
@@ -28,56 +28,59 @@ class OrderedKeys(App[_Result]):
 
     def __init__(self) -> None:
         super().__init__()
-        self._waiting: deque[events.Key | events.Paste] = deque()
-        self._since: float | None = None
+        self._waiting: deque[_Typed] = deque()
+        self._at: _Typed | None = None
+        self._since = 0.0
+        self._from: object = None
         self._patience: Timer | None = None
-        self._turn = 0
 
     @property
     def keys_rest(self) -> bool:
         """Whether every key that was typed has been handled."""
-        return self._since is None and not self._waiting
+        return self._at is None and not self._waiting
 
     async def on_event(self, event: events.Event) -> None:
         """Hold a key back while another one is under way; drop it once the app was left."""
-        if not isinstance(event, (events.Key, events.Paste)) or event.is_forwarded:
+        if not isinstance(event, (events.Key, events.Paste)):
             await super().on_event(event)
+        elif event.is_forwarded:  # it climbed up to here: its command runs now
+            await super().on_event(event)
+            self._handled(event)
         elif self._exit:
             event.stop()
-        elif self._since is None:
+        elif self._at is None:
             await self._take(event)
         else:
             self._waiting.append(event)
             if self._patience is None:
                 self._patience = self.set_interval(_LOST_S / 4, self._look_after)
 
-    async def _take(self, event: events.Key | events.Paste) -> None:
-        self._since = time.monotonic()
-        self._turn += 1
-        target = self.focused or (self.screen if self.screen_stack else self)
+    async def _take(self, event: _Typed) -> None:
+        self._at, self._since = event, time.monotonic()
+        self._from = self._top
+        target = self.focused or self._top
         await super().on_event(event)
-        self._climb(self._turn, target)
+        if not event.is_forwarded or not target.call_later(self._passed, event):
+            self._handled(event)
 
-    def _climb(self, turn: int, node: MessagePump) -> None:
-        """Follow the key upwards: what is asked of a node after the key came to it runs after it was handled there."""
-        parent = node._parent
-        then = partial(self._climb, turn, parent) if parent is not None and node is not self else None
-        if not node.call_later(then or partial(self._settle, turn, 0)):
-            self._settle(turn, 0)
+    def _passed(self, event: _Typed) -> None:
+        """The widget with the focus has seen the event: it stopped it there, or lets it climb."""
+        if event._stop_propagation:
+            self._handled(event)
 
-    def _settle(self, turn: int, hop: int) -> None:
-        """Let a change of the focus (a message to the app) and a new screen (its own first messages) come to rest."""
-        if hop == 4:
-            self.call_later(self._next, turn)
+    def _handled(self, event: _Typed) -> None:
+        """Its command ran. A change of the focus is a message to the app that comes before this one."""
+        self.call_later(self._focused, event)
+
+    async def _focused(self, event: _Typed) -> None:
+        """A new screen first takes its own first messages, the last of which may move the focus once more."""
+        if self._top is self._from or not self._top.call_later(self.call_later, self._next, event):
+            await self._next(event)
+
+    async def _next(self, event: _Typed) -> None:
+        if event is not self._at:
             return
-        top: MessagePump = self.screen if self.screen_stack and hop % 2 else self
-        if not top.call_later(self._settle, turn, hop + 1):
-            self.call_later(self._next, turn)
-
-    async def _next(self, turn: int) -> None:
-        if turn != self._turn:
-            return
-        self._since = None
+        self._at = None
         if self._exit:
             self._waiting.clear()
         if self._waiting:
@@ -87,8 +90,13 @@ class OrderedKeys(App[_Result]):
             self._patience = None
 
     async def _look_after(self) -> None:
-        if self._since is not None and time.monotonic() - self._since > _LOST_S:
-            await self._next(self._turn)
+        lost = time.monotonic() - self._since > _LOST_S
+        if self._at is not None and (lost or self._at._stop_propagation):
+            await self._next(self._at)
+
+    @property
+    def _top(self) -> MessagePump:
+        return self.screen if self.screen_stack else self
 
 
 __all__ = ["OrderedKeys"]

@@ -132,7 +132,10 @@ def stats(world: World, check: Check) -> None:
     """`stats --json`: numbers that must and that must not occur."""
     ran = world.run(check, "stats", "--json")
     found = set(numbers_in(ran.json))
-    for told in (found, {float(one.replace(",", "")) for one in re.findall(r"[\d,]*\d", world.run(check, "stats").text)}):
+    for told in (
+        found,
+        {float(one.replace(",", "")) for one in re.findall(r"[\d,]*\d", world.run(check, "stats").text)},
+    ):
         assert set(check.get("numbers", [])) <= told, sorted(told)
         assert not check.get("any_numbers") or set(check["any_numbers"]) & told
         assert not set(check.get("not_numbers", [])) & told

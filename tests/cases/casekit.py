@@ -41,7 +41,7 @@ def noise(size: int, seed: str) -> bytes:
 
 def escape(text: str, keep: str) -> str:
     units = text.encode("utf-16-be", "surrogatepass")
-    chars = [chr(int.from_bytes(units[i:i + 2], "big")) for i in range(0, len(units), 2)]
+    chars = [chr(int.from_bytes(units[i : i + 2], "big")) for i in range(0, len(units), 2)]
     return "".join(c if re.fullmatch(keep, c) else f"~{ord(c):04X}" for c in chars)
 
 
@@ -161,14 +161,23 @@ class Session:
         return self.add("assistant/message", data, **extra)
 
     def call(self, cid: str, name: str, args: str, **extra) -> int:
-        return self.add("tool/call", {"turn": self.turn, "step": self.step, "callId": cid, "name": name, "arguments": args}, **extra)
+        return self.add(
+            "tool/call", {"turn": self.turn, "step": self.step, "callId": cid, "name": name, "arguments": args}, **extra
+        )
 
     def result(self, cid: str, content, error: dict | None = None, meta=None, mid: str | None = None, **extra) -> int:
         extra.setdefault("surfaceOp", "append")
         mid = mid or f"{self.sid}-m{self.seq}"
         source, failed = {"kind": "tool", "callId": cid}, error is not None
         if self.version >= 4:
-            message = {"id": mid, "role": "tool", "source": source, "toolCallId": cid, "isError": failed, "content": blocks(content)}
+            message = {
+                "id": mid,
+                "role": "tool",
+                "source": source,
+                "toolCallId": cid,
+                "isError": failed,
+                "content": blocks(content),
+            }
         else:
             block = {"type": "tool-result", "toolCallId": cid, "isError": failed, "content": blocks(content)}
             message = {"id": mid, "role": "user", "source": source, "content": [block]}
@@ -211,16 +220,32 @@ class Session:
     def compact(self, first: int, last: int, summary: str, cid: str = "cmp-1") -> int:
         """Replace the surface nodes first..last by a checkpoint (four events); returns its seq."""
         a, b = self.surface.index(first), self.surface.index(last)
-        gone = self.surface[a:b + 1]
+        gone = self.surface[a : b + 1]
         start = self.add("compaction/start", {"compactionId": cid, "turn": None})
-        said = self.add("compaction/summary", {
-            "compactionId": cid, "summary": [text_block(summary)], "shadowedRange": {"start": first, "end": last},
-            "shadowedSeqs": gone, "shadowedTokenCount": 100 * len(gone), "provider": "prov", "model": "model-1"})
-        op = {"op": "replace", "startSeq": first, "endSeq": last} if self.version >= 3 else {"op": "replace", "start": first, "end": last}
-        source = {"kind": "compact-checkpoint", "compactionId": cid} if self.version >= 4 else {
-            "kind": "plugin", "plugin": "compact", "compactionId": cid}
+        said = self.add(
+            "compaction/summary",
+            {
+                "compactionId": cid,
+                "summary": [text_block(summary)],
+                "shadowedRange": {"start": first, "end": last},
+                "shadowedSeqs": gone,
+                "shadowedTokenCount": 100 * len(gone),
+                "provider": "prov",
+                "model": "model-1",
+            },
+        )
+        op = (
+            {"op": "replace", "startSeq": first, "endSeq": last}
+            if self.version >= 3
+            else {"op": "replace", "start": first, "end": last}
+        )
+        source = (
+            {"kind": "compact-checkpoint", "compactionId": cid}
+            if self.version >= 4
+            else {"kind": "plugin", "plugin": "compact", "compactionId": cid}
+        )
         seq = self.user(summary, source=source, sourceEventSeqs=sorted([*gone, start, said]), surfaceOp=op)
-        self.surface[a:b + 1] = [seq]
+        self.surface[a : b + 1] = [seq]
         self.add("compaction/end", {"compactionId": cid, "turn": None})
         self.flush()
         return seq
@@ -233,8 +258,20 @@ class Session:
         if seq is not None:
             self.seq = seq
         first = self.seq
-        self.row({"type": kind, "seq0": first, "time0": self.time + 10, "data": {
-            "turn": self.turn, "step": self.step, "index": 0, "dt": [2] * (len(texts) - 1), "texts": texts}})
+        self.row(
+            {
+                "type": kind,
+                "seq0": first,
+                "time0": self.time + 10,
+                "data": {
+                    "turn": self.turn,
+                    "step": self.step,
+                    "index": 0,
+                    "dt": [2] * (len(texts) - 1),
+                    "texts": texts,
+                },
+            }
+        )
         self.time += 10 + 2 * (len(texts) - 1)
         self.seq += len(texts)
         return first
@@ -242,7 +279,9 @@ class Session:
     # bytes
     def file_name(self, encoding: str) -> str:
         version = self.header.get("version", 0)
-        return ("session.jsonl" if version == 0 else f"session.v{version}.jsonl") + (".zstd" if encoding == "zstd" else "")
+        return ("session.jsonl" if version == 0 else f"session.v{version}.jsonl") + (
+            ".zstd" if encoding == "zstd" else ""
+        )
 
     def batches(self, frames: str = "batch") -> list[str]:
         """The header line and the append batches; frames: batch, each (one row a frame), single (one body frame)."""
@@ -263,7 +302,14 @@ class Session:
     def folder(self) -> str:
         return f"{project_folder(self.cwd)}/{session_folder(self.sid)}"
 
-    def write(self, root: Path, encoding: str = "zstd", frames: str = "batch", name: str | None = None, data: bytes | None = None) -> str:
+    def write(
+        self,
+        root: Path,
+        encoding: str = "zstd",
+        frames: str = "batch",
+        name: str | None = None,
+        data: bytes | None = None,
+    ) -> str:
         """Write the log below a root; returns the path relative to the case directory."""
         path = root / self.folder() / (name or self.file_name(encoding))
         put(path, self.encode(encoding, frames) if data is None else data, self.time)
@@ -282,13 +328,15 @@ def split_frames(data: bytes) -> tuple[list[bytes], bytes, str, int]:
     while at < len(data):
         reader, part, to, window = zstandard.ZstdDecompressor().decompressobj(), b"", at, 4096
         try:
-            while not reader.eof and to < len(data):  # small windows: what follows the frame is copied once, not once per frame
-                part += reader.decompress(view[to:to + window])
+            while not reader.eof and to < len(
+                data
+            ):  # small windows: what follows the frame is copied once, not once per frame
+                part += reader.decompress(view[to : to + window])
                 to, window = min(len(data), to + window), window * 2
         except zstandard.ZstdError:
             return done, b"", "foreign", len(data) - at
         if not reader.eof:
-            known = MAGIC.startswith(data[at:at + 4]) or data[at:at + 4] == MAGIC
+            known = MAGIC.startswith(data[at : at + 4]) or data[at : at + 4] == MAGIC
             return done, part, "torn" if known else "foreign", len(data) - at
         done.append(part)
         at = to - len(reader.unused_data)
@@ -313,7 +361,12 @@ def facts(path: Path) -> dict:
     if path.name.endswith((".zstd", ".tmp")):
         frames, rest, tail, left = split_frames(data)
         text = b"".join(frames) + rest
-        out |= {"frames": len(frames), "tail": tail, "tailBytes": left, "first": frames[0].decode("utf-8", "replace") if frames else ""}
+        out |= {
+            "frames": len(frames),
+            "tail": tail,
+            "tailBytes": left,
+            "first": frames[0].decode("utf-8", "replace") if frames else "",
+        }
     else:
         text = data
         out |= {"frames": 0, "tail": "complete" if text.endswith(b"\n") else "torn", "first": ""}
@@ -337,8 +390,16 @@ def facts(path: Path) -> dict:
         elif isinstance(row.get("seq"), int):
             seqs.append(row["seq"])
         kinds[row.get("type")] = kinds.get(row.get("type"), 0) + 1
-    out |= {"rows": max(0, len(lines) - 1), "seqs": ranges(seqs), "events": len(seqs), "packed": packed, "types": kinds,
-            "version": (head or {}).get("version"), "id": (head or {}).get("id"), "text": text.decode("utf-8", "replace")}
+    out |= {
+        "rows": max(0, len(lines) - 1),
+        "seqs": ranges(seqs),
+        "events": len(seqs),
+        "packed": packed,
+        "types": kinds,
+        "version": (head or {}).get("version"),
+        "id": (head or {}).get("id"),
+        "text": text.decode("utf-8", "replace"),
+    }
     return out
 
 
@@ -370,7 +431,9 @@ class Case:
     def batch(self, mode: str, *requests: dict, root: str = "root", **config) -> None:
         for n, request in enumerate(requests, 1):
             request["id"] = str(n)
-        self.checks.append({"check": "batch", "root": root, "config": {"mode": mode, **config}, "requests": list(requests)})
+        self.checks.append(
+            {"check": "batch", "root": root, "config": {"mode": mode, **config}, "requests": list(requests)}
+        )
 
     def check(self, kind: str, root: str = "root", **what) -> None:
         """kind: ls, doctor, search, stats, export, cli, twice, live, index-damage, index-killed, parallel."""
@@ -384,10 +447,24 @@ class Case:
         for check in self.checks:
             if "source" in check:  # an export whose entry must equal the stored text
                 data = (self.dir / check["source"]).read_bytes()
-                whole = b"".join(split_frames(data)[0]) if check["source"].endswith(".zstd") else data[:data.rfind(b"\n") + 1]
+                whole = (
+                    b"".join(split_frames(data)[0])
+                    if check["source"].endswith(".zstd")
+                    else data[: data.rfind(b"\n") + 1]
+                )
                 check["sha256"] = hashlib.sha256(whole).hexdigest()
-        record = {"schema": 1, "name": self.name, **self.meta, "big": self.big, "does": self.does, "see": self.see,
-                  "never": self.never, "app": self.app_steps, "checks": self.checks, "holds": self.holds}
+        record = {
+            "schema": 1,
+            "name": self.name,
+            **self.meta,
+            "big": self.big,
+            "does": self.does,
+            "see": self.see,
+            "never": self.never,
+            "app": self.app_steps,
+            "checks": self.checks,
+            "holds": self.holds,
+        }
         (self.dir / "case.json").write_text(json.dumps(record, ensure_ascii=True, indent=1) + "\n", encoding="ascii")
 
 
@@ -396,9 +473,11 @@ CASES: list = []
 
 def case(slug: str, kind: str, title: str, **meta):
     """Register a case; its number is its place in this file."""
+
     def wrap(build):
         CASES.append((f"{len(CASES) + 1:02d}-{slug}", build, {"title": title, "kind": kind, **meta}))
         return build
+
     return wrap
 
 
@@ -423,7 +502,11 @@ def verify(folder: Path) -> list[str]:
             if key == "has":
                 wrong += [f"{want['path']}: text {t!r} is missing" for t in value if t not in got["text"]]
             elif key == "types":
-                wrong += [f"{want['path']}: {got['types'].get(t, 0)} of {t}, not {n}" for t, n in value.items() if got["types"].get(t, 0) != n]
+                wrong += [
+                    f"{want['path']}: {got['types'].get(t, 0)} of {t}, not {n}"
+                    for t, n in value.items()
+                    if got["types"].get(t, 0) != n
+                ]
             elif key == "firstFrameLines":
                 if got["first"].count("\n") != value:
                     wrong.append(f"{want['path']}: first frame has {got['first'].count(chr(10))} lines, not {value}")

@@ -31,11 +31,7 @@ def _shadow_tables(built: Path) -> list[tuple[str, int, int]]:
             if "VIRTUAL TABLE" in (sql or "").upper()
         ]
         tables = db.execute("SELECT name, rootpage FROM sqlite_master WHERE type = 'table' AND rootpage > 0")
-        return [
-            (name, page, size)
-            for name, page in tables
-            if any(name.startswith(f"{table}_") for table in virtual)
-        ]
+        return [(name, page, size) for name, page in tables if any(name.startswith(f"{table}_") for table in virtual)]
 
 
 def _overwrite(offset: int, length: int, byte: bytes | None = None) -> Damage:

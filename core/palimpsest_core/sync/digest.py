@@ -351,7 +351,8 @@ class LogDigest:
     def save(self, reading: ReadState) -> bytes | None:
         """The state after `take`, to go on from `reading`; None when it cannot be kept (the log must be read again).
 
-        That is so when `reading` stands before what was pushed (inside a large frame), and for text that is no Unicode or a number beyond 64 bits.
+        That is so when `reading` stands before what was pushed (inside a large frame), and for text that is no Unicode
+        or a number beyond 64 bits.
         """
         if reading.next_seq != self.next_seq:
             return None

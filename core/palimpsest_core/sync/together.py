@@ -196,4 +196,4 @@ def _widen(pipe: BinaryIO) -> None:
     with contextlib.suppress(ImportError, OSError, AttributeError):
         import fcntl
 
-        fcntl.fcntl(pipe.fileno(), fcntl.F_SETPIPE_SZ, _PIPE_BYTES)  # ty: ignore[unresolved-attribute]
+        fcntl.fcntl(pipe.fileno(), fcntl.F_SETPIPE_SZ, _PIPE_BYTES)

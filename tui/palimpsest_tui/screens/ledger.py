@@ -89,7 +89,7 @@ class LedgerScreen(Screen[None]):
     @classmethod
     def _classes_of(cls, size: tuple[int, int]) -> str:
         pairs = zip(size, (cls.HORIZONTAL_BREAKPOINTS, cls.VERTICAL_BREAKPOINTS), strict=True)
-        return " ".join([name for extent, points in pairs if (name := _breakpoint(extent, points))])
+        return " ".join([name for extent, points in pairs if (name := _breakpoint(extent, points or []))])
 
     @property
     def desk(self) -> Desk:

@@ -21,11 +21,11 @@ def test_a_key_holds_the_indexer_up_and_lets_it_go_on(demo: DemoCorpus, launch: 
         async with launch(root, index=tmp_path / "index.sqlite") as driver:
             await driver.indexed()
             await driver.press("P")
-            assert driver.desk.telling.index_text == "idx paused"
+            assert driver.desk.telling.index_text.startswith("idx paused")
             with open(file.path, "ab") as log:
                 log.write(frame(prompt(1, "afterwards")))
             await driver.press("P")
-            assert driver.desk.telling.index_text.startswith("idx 100%")
+            await driver.until(lambda: driver.desk.telling.index_text.startswith("idx 100%"), "it goes on")
             await driver.search("afterwards")
 
             def found() -> list[str]:

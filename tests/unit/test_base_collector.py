@@ -84,14 +84,20 @@ def test_large_calls_again_and_again_do_not_keep_their_garbage_for_good(monkeypa
     assert gc.collect(0) == 1
 
 
-def test_a_collector_that_somebody_switched_off_or_whose_objects_are_set_aside_is_left_alone() -> None:
+def test_a_collector_that_somebody_switched_off_stays_off() -> None:
     gc.disable()
     assert not is_collecting()
     assert not gc.isenabled()
-    gc.enable()
+
+
+def test_what_somebody_set_aside_stays_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(collector, "_MANY", -1)
+    monkeypatch.setattr(collector, "_spared", 0)
     gc.freeze()
-    assert is_collecting()
-    assert gc.get_freeze_count() > 0
+    aside = gc.get_freeze_count()
+    assert not is_collecting()
+    assert gc.isenabled()
+    assert gc.get_freeze_count() == aside
 
 
 def test_with_several_threads_inside_the_last_one_out_lets_it_go_on() -> None:

@@ -29,8 +29,8 @@ def _rest() -> bool:
     """Hold the collector still; False when that is not ours to decide."""
     global _resting
     with _lock:
-        if not _resting and (not gc.isenabled() or gc.get_freeze_count()):
-            # Whoever switched it off, or has set objects aside for good, has plans of their own.
+        if not _resting and not gc.isenabled():
+            # Whoever switched it off has plans of their own.
             return False
         gc.disable()
         _resting += 1
@@ -43,9 +43,10 @@ def _go_on() -> None:
         _resting -= 1
         if _resting:
             return
-        if gc.get_count()[0] > _MANY and _spared < _WALK_AFTER:
+        if gc.get_count()[0] > _MANY and _spared < _WALK_AFTER and not gc.get_freeze_count():
             # Into the oldest generation with all that is new, or the very next object would start a walk through it.
-            # Cycles among it stay for a while: were this done every time, they would stay for good.
+            # Cycles among it stay for a while: were this done every time, they would stay for good. What somebody set
+            # aside for good stays there (counting that is a walk of its own, so it is asked last).
             gc.freeze()
             gc.unfreeze()
             _spared += 1

@@ -200,6 +200,9 @@ def test_export_with_a_path_in_the_search_bar_writes_there(demo: DemoCorpus, lau
             await driver.press("enter")
             await driver.until(lambda: (tmp_path / "here.zip").exists(), "the archive is written")
             await driver.quiet()
+            with zipfile.ZipFile(tmp_path / "here.zip") as archive:
+                assert archive.testzip() is None
+                assert "session.jsonl" in archive.namelist()
 
     run(flow())
 

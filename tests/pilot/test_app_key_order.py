@@ -85,6 +85,7 @@ async def test_a_pasted_text_waits_for_the_key_before_it(launch: Launch, demo: D
         paste.set_sender(driver.app)
         driver.app.post_message(paste)
         await driver.until(lambda: driver.desk.search_bar.text == "hello there", "the text is in the bar")
+        assert isinstance(driver.app.focused, SearchInput)
 
 
 @driven
@@ -101,3 +102,5 @@ async def test_a_key_that_is_lost_holds_the_others_up_for_a_while_only(
         monkeypatch.setattr(driver.app, "_handled", handled)
         driver.app.post_message(events.Key("question_mark", "?"))
         await driver.until(lambda: isinstance(driver.app.screen, HelpScreen), "the key behind it was taken up")
+        await driver.until(lambda: driver.app.keys_rest, "all keys are handled")
+        assert driver.app._exception is None

@@ -133,6 +133,9 @@ END = {"turn": 1, "reason": {"kind": "completed"}}
         ([row(0), {**prompt(1, "hi"), "surfaceOp": {"op": "replace", "start": 0, "end": 0}}], "surface"),
         ([row(0, "todo/write", {"todos": [], "n": 10**400}), prompt(1, "hi")], "not plain"),
         ([{**row(0), "data": None}, prompt(1, "hi")], "turn/start at event 0 has no payload"),
+        ([row(0, "turn/start", {"step": 1}), prompt(1, "hi")], "does not number what event 2 would close"),
+        ([row(0), row(1, "step/start", {"turn": 1}), prompt(2, "hi")], "does not number what event 3 would close"),
+        ([row(0, "turn/start", {"step": 1}), prompt(1, "hi"), row(2, "turn/end", END)], None),
     ],
 )
 def test_why_the_harness_would_not_take_the_copy_is_said_before(

@@ -173,11 +173,3 @@ def closers(events: Iterable[Event], generation: int) -> list[Event]:
     for event in events:
         scan.push(event)
     return scan.closers()
-
-
-def closer_fault(event: Event) -> str | None:
-    """Why the harness could not store this closer: the log does not number the turn or the step that it closes."""
-    wanted = {"turn"} if event.type == "turn/end" else {"turn", "step"}
-    if not event.synthetic or event.data.keys() >= wanted:
-        return None
-    return f"The open last turn cannot be closed: the log does not number what event {event.seq} would close."

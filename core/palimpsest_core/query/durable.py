@@ -15,9 +15,9 @@ from palimpsest_core.base.cancel import CancelToken, watched
 from palimpsest_core.base.errors import ErrorCode, SessionQueryError
 from palimpsest_core.formats.catalog import Catalog, CatalogEntry, HeaderCache
 from palimpsest_core.formats.reader import ReadLog, read_log
-from palimpsest_core.formats.strict import envelope_refusal, physical_refusal, strict_catalog
+from palimpsest_core.formats.strict import strict_catalog
 from palimpsest_core.log.repair import closers
-from palimpsest_core.log.validate import validate_stored
+from palimpsest_core.log.taking import refusal
 from palimpsest_core.model.config import Config
 from palimpsest_core.model.header import Header, StoredHeader
 from palimpsest_core.model.jsonable import NULL
@@ -160,9 +160,6 @@ def observed_log(log: ReadLog, *, strict: bool, cancel: CancelToken | None = Non
 
 def refuse(log: ReadLog, header: StoredHeader, cancel: CancelToken | None = None) -> None:
     """Raise what the reference refuses this log with, if it does: bytes and rows first, then content."""
-    refusal = physical_refusal(log.findings)
-    if refusal is None:
-        fault = validate_stored(header.raw, watched(log.events, cancel))
-        refusal = SessionQueryError(fault.code, fault.message) if fault is not None else envelope_refusal(log.findings)
-    if refusal is not None:
-        raise refusal
+    refused = refusal(header.raw, watched(log.events, cancel), log.findings)
+    if refused is not None:
+        raise refused

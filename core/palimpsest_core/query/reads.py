@@ -9,10 +9,9 @@ import msgspec
 
 from palimpsest_core.base.cancel import CancelToken, watched
 from palimpsest_core.base.errors import ErrorCode, SessionQueryError
-from palimpsest_core.base.jsjson import NotPlainJson, plain_copy
 from palimpsest_core.log.loose import documents
-from palimpsest_core.log.repair import closer_fault
 from palimpsest_core.log.surface import SurfaceFold, fold_events
+from palimpsest_core.log.taking import handing_refusal
 from palimpsest_core.log.text import Registry
 from palimpsest_core.log.textfault import text_fault
 from palimpsest_core.log.titles import UnreadableTitle, current_title, reference_title
@@ -110,19 +109,10 @@ def session_log(seen: Observed, cancel: CancelToken | None = None) -> SessionLog
     """
     if seen.strict and seen.shared:
         _refuse(validate_log(seen.header, watched(seen.events, cancel)))
+    refused = handing_refusal(watched(seen.events, cancel)) if seen.strict else None
+    if refused is not None:
+        raise refused
     events = [seen.as_json(event) for event in watched(seen.events, cancel)]
-    if seen.strict:
-        unclosed = next(filter(None, map(closer_fault, watched(seen.events, cancel))), None)
-        if unclosed is not None:
-            raise SessionQueryError(ErrorCode.CORRUPT_SESSION, unclosed)
-        for event in watched(events, cancel):
-            try:
-                plain_copy(event)
-            except NotPlainJson as cause:
-                raise SessionQueryError(
-                    ErrorCode.CORRUPT_SESSION,
-                    f'Event {event["seq"]} of session "{seen.header.id}" is not plain: {cause}.',
-                ) from cause
     return SessionLog(session=seen.header, events=events)
 
 

@@ -1,6 +1,7 @@
 """Whether the harness's own reader would take the copy of a log: asked before anything is written.
 
-Its rules for what is in events are known for generation 0 only (`log.validate`).
+Its rules for what is in events are known for generation 0 only. What a strict read asks is asked here, by the same
+functions (`log.taking`); what differs is where the rows end and which findings a copy is rid of.
 """
 
 from __future__ import annotations
@@ -10,13 +11,12 @@ from collections.abc import Iterator
 import msgspec
 
 from palimpsest_core.base.cancel import CancelToken
-from palimpsest_core.base.jsjson import NotPlainJson, plain_copy
 from palimpsest_core.formats.reader import LogReader
 from palimpsest_core.formats.rows import StoredRow
-from palimpsest_core.formats.strict import Outcome, envelope_refusal, outcome
-from palimpsest_core.log.validate import validate_stored
+from palimpsest_core.formats.strict import Outcome, outcome
+from palimpsest_core.log.taking import Balanced, handing_refusal, refusal
 from palimpsest_core.model.config import Config
-from palimpsest_core.model.event import Event, event_json
+from palimpsest_core.model.event import Event
 from palimpsest_core.model.finding import Finding
 from palimpsest_core.storage.layout import LogFile
 
@@ -41,18 +41,10 @@ def refusal_of_copy(file: LogFile, rows: int, config: Config, cancel: CancelToke
             return finding.message
     if (refused := events.refused_row()) is not None:
         return refused.message
-    fault = validate_stored(header.raw, events)
-    if fault is not None:
-        return fault.message
-    error = envelope_refusal([*found, *events.findings])
-    if error is not None:
-        return error.message
-    for event in events:
-        try:
-            plain_copy(event_json(event))
-        except NotPlainJson as cause:
-            return f"Event {event.seq} is not plain: {cause}."
-    return None
+    error = refusal(header.raw, events, [*found, *events.findings]) or handing_refusal(
+        Balanced(events, header.header.version)
+    )
+    return error.message if error is not None else None
 
 
 class _StrictEvents:

@@ -19,7 +19,6 @@ from palimpsest_core.log.text import registry_for
 from palimpsest_core.model.config import APP_CONFIG, Config
 from palimpsest_core.model.event import EventDocument, EventRecord, EventTrace, EventWindow
 from palimpsest_core.model.header import Header
-from palimpsest_core.model.health import LogHealth, RowCounts
 from palimpsest_core.model.session import (
     SessionLog,
     SessionRecord,
@@ -39,6 +38,7 @@ from palimpsest_core.storage.attachments import attachment_store
 from palimpsest_core.storage.layout import LogFile
 from palimpsest_core.sync import overview
 from palimpsest_core.sync.calls import SearchCalls
+from palimpsest_core.sync.healthcalls import HealthCalls
 from palimpsest_core.sync.reconcile import Refresh
 from palimpsest_core.sync.service import IndexStatus, SearchService, default_index_path
 from palimpsest_core.writer.errors import WriteRefused
@@ -53,7 +53,7 @@ if TYPE_CHECKING:
 # What only exports, rescues and the health survey need is loaded by them: the list of sessions does not wait for it.
 
 
-class Engine(SearchCalls):
+class Engine(SearchCalls, HealthCalls):
     """Reads, searches and traces over the logs below `root` and the live sessions of `store`.
 
     `root` None: no stored sessions. `index` is the path of the derived index (or `:memory:`); by default one in the
@@ -181,27 +181,6 @@ class Engine(SearchCalls):
         primary, root = self._file_of(session_id, None), self.root
         assert root is not None
         return self._search.look_up(lambda index: health.logs_of_session(root, session_id, primary, index, self.config))
-
-    def health(self, cancel: CancelToken | None = None) -> list[LogHealth]:
-        """Every file below the root that is damaged, foreign, diverging or passed over, the worst first.
-
-        Raises `PERSISTENCE_FAILED` when the root cannot be read, `ABORTED`.
-        """
-        from palimpsest_core.sync.health import ailing_logs
-
-        if self._durable is None:
-            return []
-        catalog = self._durable.catalog(cancel)
-        return self._search.look_up(lambda index: ailing_logs(catalog, index, cancel))
-
-    def row_counts(self, path: str, cancel: CancelToken | None = None) -> RowCounts:
-        """How many lines of the log at `path` are shown and how many withheld; reads it through.
-
-        Raises `PERSISTENCE_FAILED`, `ABORTED`.
-        """
-        from palimpsest_core.sync.health import row_counts
-
-        return row_counts(file_at(path), self.config, cancel)
 
     def refresh(self, cancel: CancelToken | None = None, progress: ProgressSink | None = None) -> Refresh:
         """Bring the index up to date with the logs. Does nothing while another process has that task."""

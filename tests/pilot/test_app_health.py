@@ -69,6 +69,24 @@ def test_every_ailing_file_is_named_with_its_reason_and_both_numbers_of_rows(tmp
     run(flow())
 
 
+def test_attachments_of_an_ailing_log_that_are_gone_are_told_too(tmp_path: Path, launch: Launch) -> None:
+    attachment = {"attachmentId": "sha256:" + "0" * 64, "name": "plan.png", "mediaType": "image/png"}
+    message = {**prompt(0, "look")["data"], "content": [{"type": "image", "attachment": attachment}]}
+    rows = [{**prompt(0, ""), "data": message}, row(4), row(5, "turn/end")]
+    write(tmp_path / "root", frames([header(0, "gap"), *rows]), session_id="gap")
+
+    async def flow() -> None:
+        async with launch(tmp_path / "root") as driver:
+            await driver.indexed()
+            await shown(driver)
+            await driver.until(lambda: "attachment missing" in driver.text(), "the attachment was looked for")
+            assert 'The image "plan.png"' in driver.text()
+            await driver.press("escape")
+            await driver.until(lambda: driver.app.screen is driver.screen, "the screen is closed")
+
+    run(flow())
+
+
 def test_the_status_bar_counts_sessions_with_something_wrong(tmp_path: Path, launch: Launch) -> None:
     async def flow() -> None:
         async with launch(make_root(tmp_path / "root")) as driver:

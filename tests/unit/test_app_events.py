@@ -16,8 +16,8 @@ from palimpsest_tui.reading.lines import text_of
 from palimpsest_tui.widgets.timeline_views import View
 
 
-def read(kind: str, data: Any) -> list[str]:
-    builder = TextBuilder(60, wrapped=True, cancel=CancelToken())
+def read(kind: str, data: Any, stored: bool | None = None) -> list[str]:
+    builder = TextBuilder(60, wrapped=True, cancel=CancelToken(), stored=lambda _id, _kind: stored)
     document = builder.document(Event(kind, 1, 1, data), [])
     return [text_of(document.line(number)) for number in range(len(document))]
 
@@ -41,9 +41,12 @@ def test_an_image_is_read_as_a_card() -> None:
     attachment = {"attachmentId": "sha256:ab", "mediaType": "image/png", "bytes": 4100, "width": 64, "height": 48}
     block = {"type": "image", "attachment": {**attachment, "name": "shot.png"}}
     message = {"role": "user", "content": [block], "source": {"kind": "user"}, "id": "m"}
-    lines = read("user/message", message)
-    assert any("image: shot.png" in line for line in lines)
-    assert any("image/png · 4.1 KB · 64x48" in line for line in lines)
+    for stored in (True, None):
+        lines = read("user/message", message, stored)
+        assert any("image: shot.png" in line for line in lines)
+        assert any("image/png · 4.1 KB · 64x48" in line for line in lines)
+        assert not any("attachment store" in line for line in lines)
+    assert any("not in the attachment store" in line for line in read("user/message", message, stored=False))
 
 
 def test_a_text_too_long_to_be_formatted_is_whole_and_says_so() -> None:

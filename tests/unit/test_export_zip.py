@@ -17,10 +17,10 @@ from palimpsest_core.base.cancel import CancelToken
 from palimpsest_core.base.errors import ErrorCode, SessionQueryError
 from palimpsest_core.base.progress import Progress
 from palimpsest_core.export.errors import ExportError, ExportErrorCode
-from palimpsest_core.export.images import ImageFinder
 from palimpsest_core.export.names import Taken, archive_name
 from palimpsest_core.export.plan import ExportPlan, descendant_ids, make_plan
 from palimpsest_core.export.zip import write_archive
+from palimpsest_core.log.attached import AttachmentFinder
 from palimpsest_core.model.config import Config
 from palimpsest_core.model.header import Header
 from palimpsest_core.model.session import LineageNode, SessionRecord
@@ -265,7 +265,7 @@ def test_images_are_found_in_every_place_that_holds_messages() -> None:
         message(2, text('"attachmentId" in words')),
     ]
     lines = "".join(json.dumps(row) + "\n" for row in rows).encode() + b'{"attachmentId" broken'
-    finder = ImageFinder()
+    finder = AttachmentFinder()
     for at in range(0, len(lines), 37):
         finder.feed(lines[at : at + 37])
     finder.finish()

@@ -10,8 +10,8 @@ from pathlib import Path
 from palimpsest_core.base.cancel import CancelToken, check
 from palimpsest_core.base.errors import ErrorCode, SessionQueryError
 from palimpsest_core.base.progress import Progress, ProgressSink
-from palimpsest_core.export.images import ImageFinder, ImageReference
 from palimpsest_core.export.names import Taken, archive_name, media_name, safe
+from palimpsest_core.log.attached import AttachmentFinder, Reference
 from palimpsest_core.model.config import Config
 from palimpsest_core.model.jsonable import Record
 from palimpsest_core.model.session import LineageNode
@@ -104,7 +104,7 @@ def make_plan(
     """
     taken = Taken()
     planned: list[PlannedLog] = []
-    wanted: dict[str, tuple[ImageReference, str]] = {}
+    wanted: dict[str, tuple[Reference, str]] = {}
     done = 0
     total = sum(file.stat.size for _, file in logs)
     for number, (session_id, file) in enumerate(logs):
@@ -132,10 +132,10 @@ def make_plan(
 
 def _read(
     session_id: str, file: LogFile, entry: str, config: Config, cancel: CancelToken | None
-) -> tuple[PlannedLog, list[ImageReference]]:
+) -> tuple[PlannedLog, list[Reference]]:
     crc, length, damage = 0, 0, None
     held_crc, held_length = 0, 0
-    finder = ImageFinder(config.row_max_bytes)
+    finder = AttachmentFinder(config.row_max_bytes)
     known = 0
     try:
         with open_log(file, config) as log:
@@ -169,7 +169,7 @@ def _damage(end: FrameEnd) -> str:
 
 
 def _find(
-    reference: ImageReference, session_id: str, attachments: Path, taken: Taken, cancel: CancelToken | None
+    reference: Reference, session_id: str, attachments: Path, taken: Taken, cancel: CancelToken | None
 ) -> PlannedImage | MissingImage:
     path = object_path(attachments, reference.attachment_id)
     if path is None:

@@ -28,6 +28,35 @@ def object_path(store: Path, attachment_id: str) -> Path | None:
     return store / "v1" / "objects" / digest[:2] / digest
 
 
+def is_stored(store: Path, attachment_id: str, *, file: bool) -> bool:
+    """Whether the bytes of an image, or of a `file`, are in the store; their content is not looked at.
+
+    Raises OSError where the store cannot be entered: then nobody knows.
+    """
+    image = object_path(store, attachment_id)
+    if image is None:
+        return False
+    if not file:
+        return _exists(image)
+    digest = image.name
+    if _exists(store / "v1" / "file-objects" / digest[:2] / digest):
+        return True
+    # What it is called there is the log's word; that there is something is enough.
+    try:
+        with os.scandir(store / "v1" / "files" / digest[:2] / digest) as entries:
+            return next(entries, None) is not None
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+
+
+def _exists(path: Path) -> bool:
+    try:
+        os.stat(path)
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    return True
+
+
 class BadObject(Exception):
     """The bytes of an object are not what its id and recorded size say; `reason` is a short sentence."""
 

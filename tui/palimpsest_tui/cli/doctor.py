@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, TypeVar
 
 import click
 
@@ -16,6 +17,8 @@ from palimpsest_tui.cli.output import say_progress, write_json, write_lines
 
 if TYPE_CHECKING:
     from palimpsest_core import CancelToken, Engine, Finding, LogHealth, RowCounts, SessionSummary
+
+    _Told = TypeVar("_Told", LogHealth, SessionSummary)
 
 PROBLEMS = ("unreadable", "damaged", "uncertain", "diverging")
 """What makes the command end with "data problem"; a newer format, another writer's events and leftovers do not."""
@@ -37,12 +40,14 @@ REMEDIES = {
 
 @click.command("doctor")
 @click.argument("session", metavar="[ID]", required=False, shell_complete=complete_id)
+@click.option("--attachments", is_flag=True, help="Read every log for images and files that are gone, too.")
 @shared_options
-def command(settings: Settings, session: str | None) -> int:
+def command(settings: Settings, session: str | None, attachments: bool) -> int:
     """Say which logs are damaged, foreign or odd, how, and where; of all sessions or of one.
 
-    Reads every log that is new or changed. Ends with 3 if anything is damaged or cannot be read. Logs are never
-    mended in place: `palimpsest rescue` writes a copy.
+    Reads every log that is new or changed. Attachments that are gone are looked for in the logs of one session, or
+    with --attachments. Ends with 3 if anything is damaged or cannot be read. Logs are never mended in place:
+    `palimpsest rescue` writes a copy.
     """
     with open_engine(settings) as engine, cancel_on_interrupt() as cancel:
         only = find_session(engine, as_utf8(session)) if session is not None else None
@@ -51,9 +56,13 @@ def command(settings: Settings, session: str | None) -> int:
         odd = [item for item in engine.health(cancel) if only is None or item.session_id == only]
         rows = [row for row in engine.sessions(cancel) if only is None or row.id == only]
         counts = {item.path: _counts(engine, item, cancel) for item in odd if item.ailment.value in COUNTED}
+        looked_into = engine.logs_of(only) if only is not None else rows if attachments else []
+        gone = _gone(engine, looked_into, cancel)
+    odd = [_with(item, gone.get(item.path)) for item in odd]
     problems = [item for item in odd if item.ailment.value in PROBLEMS]
     told = {item.path for item in odd}
-    noted = [row for row in rows if row.path not in told and _notes(row)]
+    files = {row.path: _with(row, gone.get(row.path)) for row in (*looked_into, *rows)}
+    noted = [row for path, row in files.items() if path not in told and _notes(row)]
     if settings.json:
         _write_json(len(rows), len(problems), odd, counts, noted)
     else:
@@ -73,6 +82,31 @@ def _counts(engine: Engine, item: LogHealth, cancel: CancelToken) -> RowCounts |
         if error.code is ErrorCode.ABORTED:
             raise
         return None
+
+
+def _gone(engine: Engine, rows: Sequence[SessionSummary], cancel: CancelToken) -> dict[str, list[Finding]]:
+    """The attachments of these logs that are no longer there; a log that cannot be read has said so elsewhere."""
+    from palimpsest_core import ErrorCode, SessionQueryError
+
+    found: dict[str, list[Finding]] = {}
+    for number, row in enumerate(rows):
+        if len(rows) > 1:
+            say_progress(f"attachments of {number + 1:,} of {plural(len(rows), 'log')}")
+        try:
+            found[row.path] = engine.missing_attachments(row.path, cancel)
+        except SessionQueryError as error:
+            if error.code is ErrorCode.ABORTED:
+                raise
+    say_progress("")
+    return found
+
+
+def _with(told: _Told, more: list[Finding] | None) -> _Told:
+    """The same log with more findings."""
+    from msgspec.structs import replace
+
+    findings: list[Finding] = list(told.findings or ())
+    return replace(told, findings=findings + more) if more else told
 
 
 def _notes(row: SessionSummary) -> list[Finding]:

@@ -7,10 +7,10 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from palimpsest_core import LogHealth, RowCounts, printable_line
+from palimpsest_core import LogHealth, printable_line
 from palimpsest_core.model.health import Ailment
 from palimpsest_tui.jobs.asking import sentence
-from palimpsest_tui.jobs.health import beside, count_rows, rescue_log, why_not
+from palimpsest_tui.jobs.health import Looked, beside, look_through, rescue_log, why_not
 from palimpsest_tui.screens.health import HealthScreen
 from palimpsest_tui.screens.rescue import RescueScreen
 from palimpsest_tui.widgets.health_rows import chief
@@ -30,7 +30,7 @@ class Ailing:
     def __init__(self, desk: Desk) -> None:
         self._desk = desk
         self._window: HealthScreen | None = None
-        self._counts: dict[str, RowCounts] = {}
+        self._looked: dict[str, Looked] = {}
         self._sizes: dict[str, int] = {}
         self._new_root: Path | None = None
         self.count = 0
@@ -67,18 +67,18 @@ class Ailing:
         sessions = self._desk.listing.sessions
         unread = sum(not session.indexed and session.header is not None for session in sessions)
         self._window.show(ailing, len(sessions), unread)
-        # What was counted at the same size is not read through again while the index grows.
+        # What was looked through at the same size is not read again while the index grows.
         for health in ailing:
             if self._sizes.get(health.path) != health.size:
-                self._counts.pop(health.path, None)
+                self._looked.pop(health.path, None)
         self._sizes = {health.path: health.size for health in ailing}
-        work = partial(count_rows, self._desk.engine, [item for item in ailing if item.path not in self._counts])
-        self._desk.jobs.ask_parts("health rows", work, self._counted, self._counted)
+        work = partial(look_through, self._desk.engine, [item for item in ailing if item.path not in self._looked])
+        self._desk.jobs.ask_parts("health rows", work, self._looked_through, self._looked_through)
 
-    def _counted(self, counts: dict[str, RowCounts]) -> None:
-        self._counts |= counts
-        if self._window is not None and self._window.there and counts:
-            self._window.show_counts(self._counts)
+    def _looked_through(self, looked: dict[str, Looked]) -> None:
+        self._looked |= looked
+        if self._window is not None and self._window.there and looked:
+            self._window.show_looked(self._looked)
 
     def _not_found(self, error: Exception) -> None:
         if self._window is not None and self._window.there:

@@ -58,7 +58,8 @@ class Inspecting:
         place = self._desk.timeline.place()
         count = place.span.events if place is not None and not place.opened else 1
         look, known = self._desk.beyond.look, self._desk.listing.by_id
-        reading = Reading(self.tab, max(8, width - 2), self.wrapped, self.pretty, count, look, known)
+        stored = self._desk.engine.holds_attachment
+        reading = Reading(self.tab, max(8, width - 2), self.wrapped, self.pretty, count, look, known, stored)
         self._desk.jobs.ask("inspect", partial(read_event, log, index, reading), partial(self._read, log, index))
 
     def _read(self, log: OpenLog, index: int, document: Document) -> None:

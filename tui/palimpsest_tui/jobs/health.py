@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from palimpsest_core import CancelToken, Engine, LogHealth, RowCounts, SessionQueryError, WriteRefused
+from palimpsest_core import CancelToken, Engine, Finding, LogHealth, RowCounts, SessionQueryError, WriteRefused
 from palimpsest_core.base.errors import ErrorCode
 from palimpsest_tui.jobs.asking import Tell, sentence
 
@@ -14,15 +14,23 @@ if TYPE_CHECKING:
     from palimpsest_core import Rescue
 
 
-def count_rows(
-    engine: Engine, ailing: Sequence[LogHealth], cancel: CancelToken, tell: Tell[dict[str, RowCounts]]
-) -> dict[str, RowCounts]:
-    """Rows shown and withheld of each log, told one by one. A log that cannot be read now is left out."""
+class Looked(NamedTuple):
+    """What reading a log through gives: its rows shown and withheld, and its attachments that are gone."""
+
+    counts: RowCounts
+    gone: list[Finding]
+
+
+def look_through(
+    engine: Engine, ailing: Sequence[LogHealth], cancel: CancelToken, tell: Tell[dict[str, Looked]]
+) -> dict[str, Looked]:
+    """Rows and missing attachments of each log, told one by one. A log that cannot be read now is left out."""
     for health in ailing:
         if health.session_id is None:
             continue
         try:
-            tell({health.path: engine.row_counts(health.path, cancel)})
+            counts = engine.row_counts(health.path, cancel)
+            tell({health.path: Looked(counts, engine.missing_attachments(health.path, cancel))})
         except SessionQueryError as error:
             if error.code is ErrorCode.ABORTED:
                 raise

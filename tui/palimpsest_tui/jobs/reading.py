@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from typing import NamedTuple
 
 from palimpsest_core import CancelToken, OpenLog, SecondLook
@@ -30,6 +30,8 @@ class Reading(NamedTuple):
     """What stands behind the readable part of the log."""
     known: Collection[str] = ()
     """The ids of sessions that exist: what names another one leads nowhere."""
+    stored: Callable[[str, str], bool | None] | None = None
+    """Whether an attachment, by id and kind, is still there; None when nobody knows."""
 
 
 def read_event(log: OpenLog, index: int, reading: Reading, cancel: CancelToken) -> Document:
@@ -44,7 +46,7 @@ def read_event(log: OpenLog, index: int, reading: Reading, cancel: CancelToken) 
         return raw_document(stored, head, reading.width, pretty=reading.pretty, wrapped=reading.wrapped, cancel=cancel)
     if reading.tab is Tab.TRACE:
         return trace_document(log, facts, head, reading.width, cancel, reading.known)
-    builder = TextBuilder(reading.width, wrapped=reading.wrapped, cancel=cancel)
+    builder = TextBuilder(reading.width, wrapped=reading.wrapped, cancel=cancel, stored=reading.stored)
     if reading.events > 1:
         events = (log.event(at) for at in range(index, min(index + reading.events, index + RUN_MAX, len(log))))
         return builder.run_document(events, reading.events, head)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from palimpsest_core import (
@@ -39,10 +39,19 @@ _FIRST_KEYS = ("content", "message", "stream", "summary")
 class TextBuilder:
     """Collects the blocks of one event's text."""
 
-    def __init__(self, width: int, *, wrapped: bool, cancel: CancelToken) -> None:
+    def __init__(
+        self,
+        width: int,
+        *,
+        wrapped: bool,
+        cancel: CancelToken,
+        stored: Callable[[str, str], bool | None] | None = None,
+    ) -> None:
+        """`stored`: whether an attachment, by id and kind, is still there; None when nobody knows."""
         self._width = max(width, 12)
         self._wrapped = wrapped
         self._cancel = cancel
+        self._stored = stored
         self._blocks: list[Block] = []
         self._plain: list[str] = []
 
@@ -222,6 +231,8 @@ class TextBuilder:
         shape = f" · {attachment.width}x{attachment.height}" if attachment.width and attachment.height else ""
         what = attachment.media_type or attachment.kind
         gone = " · left out of later requests" if attachment.offloaded else ""
+        if self._stored is not None and self._stored(attachment.id, attachment.kind) is False:
+            gone += " · not in the attachment store"
         first = printable_line(f"{attachment.kind}: {attachment.name or 'unnamed'}")
         second = printable_line(f"{what} · {size}{shape}{gone}")
         room = min(self._width - 4, max(len(first), len(second), 24))

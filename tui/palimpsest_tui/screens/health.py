@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, ClassVar
 
+from msgspec.structs import replace
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Vertical
 from textual.content import Content
 from textual.types import CSSPathType
 
-from palimpsest_core import LogHealth, Remedy, RowCounts, printable_line
+from palimpsest_core import Finding, LogHealth, Remedy, RowCounts, printable_line
 from palimpsest_core.model.health import CODE_WORDS
 from palimpsest_tui.keys import Where, bindings
 from palimpsest_tui.reading.lines import FixedBlock, Line, Piece, plain, wrap
@@ -25,6 +26,7 @@ from palimpsest_tui.widgets.status_bar import Bar
 
 if TYPE_CHECKING:
     from palimpsest_tui.flows.ailing import Ailing
+    from palimpsest_tui.jobs.health import Looked
 
 
 class HealthScreen(Window[None]):
@@ -42,6 +44,7 @@ class HealthScreen(Window[None]):
         self._path = path
         self._logs: Sequence[LogHealth] = ()
         self._counts: Mapping[str, RowCounts] = {}
+        self._gone: Mapping[str, Sequence[Finding]] = {}
 
     def compose(self) -> ComposeResult:
         """The list, the page, the keys."""
@@ -80,10 +83,11 @@ class HealthScreen(Window[None]):
             self._path = None
         self._turn()
 
-    def show_counts(self, counts: Mapping[str, RowCounts]) -> None:
-        """More rows were counted."""
-        self._counts = counts
-        self.query_one("#health-list", HealthList).show_counts(counts)
+    def show_looked(self, looked: Mapping[str, Looked]) -> None:
+        """More logs were read through."""
+        self._counts = {path: item.counts for path, item in looked.items()}
+        self._gone = {path: item.gone for path, item in looked.items()}
+        self.query_one("#health-list", HealthList).show_counts(self._counts)
         self._turn()
 
     def show_problem(self, sentence: str) -> None:
@@ -98,9 +102,11 @@ class HealthScreen(Window[None]):
     # The log under the cursor ------------------------------------------------------------------------------------
 
     def chosen(self) -> LogHealth | None:
-        """The log under the cursor."""
+        """The log under the cursor, with what reading it through has found."""
         listed = self.query_one("#health-list", HealthList)
-        return listed.health_at(listed.cursor)
+        health = listed.health_at(listed.cursor)
+        gone = self._gone.get(health.path) if health is not None else None
+        return replace(health, findings=[*health.findings, *gone]) if health is not None and gone else health
 
     def _turn(self) -> None:
         health = self.chosen()

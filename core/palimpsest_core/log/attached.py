@@ -1,32 +1,38 @@
-"""Which images a log refers to (export contract; session format, sections 1.6 and 7.1)."""
+"""Which images and files the text of a log refers to (session format, sections 1.6 and 7.1)."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Any, NamedTuple
 
-from palimpsest_core.formats.jsjson import BadJson, loads
+from palimpsest_core.formats.jsjson import BadJson, is_safe_int, loads
 
 _MARK = b'"attachmentId"'
 
 
-class ImageReference(NamedTuple):
-    """An image as a log names it: id (`sha256:<hex>`), media type, and its size in bytes (-1 when it is not told)."""
+class Reference(NamedTuple):
+    """An attachment as a log names it: id (`sha256:<hex>`), media type (empty for files), its size in bytes (-1 when it
+    is not told), `image` or `file`, its name (empty without one), and the seq that its first row claims (-1: none)."""
 
     attachment_id: str
     media_type: str
     size: int
+    kind: str = "image"
+    name: str = ""
+    seq: int = -1
 
 
-class ImageFinder:
-    """Takes the text of a log as it comes and remembers each distinct image, in the order of first mention.
+class AttachmentFinder:
+    """Takes the text of a log as it comes and remembers each distinct attachment, in the order of first mention.
 
-    Looked into: message content with nested tool results, wrapped messages, inserted inbox messages, finished blocks of
-    streams, and dispatch results. A line that is no JSON holds none; one longer than `longest` bytes is no row.
+    `kinds`: the block types that are looked for. Looked into: message content with nested tool results, wrapped
+    messages, inserted inbox messages, finished blocks of streams, and dispatch results. A line that is no JSON holds
+    none; one longer than `longest` bytes is no row.
     """
 
-    def __init__(self, longest: int = 256 << 20) -> None:
-        self.found: dict[str, ImageReference] = {}
+    def __init__(self, longest: int = 256 << 20, kinds: Collection[str] = ("image",)) -> None:
+        self.found: dict[str, Reference] = {}
+        self._kinds = kinds
         self._longest = longest
         self._rest: list[bytes] = []
         self._held = 0
@@ -71,8 +77,9 @@ class ImageFinder:
             return
         data = row.get("data") if isinstance(row, dict) else None
         if isinstance(data, dict):
+            seq = row.get("seq")
             for block in _blocks(data):
-                reference = _reference(block)
+                reference = _reference(block, self._kinds, seq if is_safe_int(seq, 0) else -1)
                 if reference is not None:
                     self.found.setdefault(reference.attachment_id, reference)
 
@@ -102,12 +109,19 @@ def _in(value: Any, *path: str) -> Any:
     return value
 
 
-def _reference(block: Any) -> ImageReference | None:
-    if not isinstance(block, dict) or block.get("type") != "image":
+def _reference(block: Any, kinds: Collection[str], seq: int) -> Reference | None:
+    kind = block.get("type") if isinstance(block, dict) else None
+    if not isinstance(kind, str) or kind not in kinds:
         return None
     attachment = block.get("attachment")
-    if not isinstance(attachment, dict) or not isinstance(name := attachment.get("attachmentId"), str):
+    if not isinstance(attachment, dict) or not isinstance(attachment_id := attachment.get("attachmentId"), str):
         return None
-    media_type, size = attachment.get("mediaType"), attachment.get("bytes")
-    known = size if isinstance(size, int) and not isinstance(size, bool) else -1
-    return ImageReference(name, media_type if isinstance(media_type, str) else "", known)
+    media_type, size, name = attachment.get("mediaType"), attachment.get("bytes"), attachment.get("name")
+    return Reference(
+        attachment_id,
+        media_type if isinstance(media_type, str) else "",
+        size if isinstance(size, int) and not isinstance(size, bool) else -1,
+        kind,
+        name if isinstance(name, str) else "",
+        seq,
+    )

@@ -420,6 +420,18 @@ def test_strict_reading_tells_minus_zero_in_a_payload_from_zero_whatever_stands_
         assert str(log.events[0].data["n"]) == "[-0.0]"
 
 
+@pytest.mark.parametrize(
+    "text", ["1" + "0" * 400, "-" + "9" * 299, "9" * 4_300, "-" + "9" * 4_300, "1e400", "2.50", "7.0"]
+)
+def test_a_value_does_not_depend_on_the_rows_beside_it(tmp_path: Path, text: str) -> None:
+    held = json.dumps(row(0, "todo/write", {"todos": [], "n": "N"})).replace('"N"', text).encode() + b"\n"
+    alone = read_log(plain(tmp_path, held, session_id="alone"), config=CONFIG)
+    # The fast parser takes rows by the batch; one that it refuses sends all of them the slow way.
+    beside = read_log(plain(tmp_path, held, b'{"type": 7}\n', session_id="beside"), config=CONFIG)
+    assert alone.events == beside.events[:1]
+    assert beside.withheld_rows == 1
+
+
 @pytest.mark.parametrize("depth", [150, 250, 40_000])
 def test_a_row_nested_too_deep_is_withheld_with_its_reason(tmp_path: Path, depth: int) -> None:
     deep = b'{"type":"turn/end","seq":1,"time":1,"data":' + b"[" * depth + b'"]"' + b"]" * depth + b"}\n"

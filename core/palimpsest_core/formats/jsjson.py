@@ -1,8 +1,9 @@
 """JSON as the harness's own language reads it, where the fast parser is stricter or laxer (performance notes, B2).
 
 Unlike `json.loads`: NaN and Infinity are refused, a byte order mark is refused, invalid UTF-8 becomes U+FFFD (three for
-an encoded surrogate). As there: 1e400 is infinity, lone surrogate escapes stay, the last of repeated keys wins. Unlike
-both: a whole float within the safe integers is an int, and minus zero stays a float so that it can be told from zero.
+an encoded surrogate). As there: 1e400 is infinity (so is an integer of more than 4,300 characters), lone surrogate
+escapes stay, the last of repeated keys wins. Unlike both: a whole float within the safe integers is an int, and minus
+zero stays a float so that it can be told from zero.
 
 A value nested deeper than `MAX_DEPTH` is refused: whoever shows, copies or writes it goes down step by step, and how
 far that carries must not depend on who does.
@@ -20,6 +21,9 @@ MAX_SAFE = (1 << 53) - 1
 
 MAX_DEPTH = 200
 """How deep arrays and objects may be nested; real logs stay below thirty."""
+
+_LONGEST_INT = 4_300
+"""Characters of an integer that the fast parser takes; a value must not depend on which parser met it."""
 
 _STRING = re.compile(rb'"(?:[^"\\]++|\\.)*+"?+')
 _NO_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
@@ -52,9 +56,7 @@ def _float(text: str) -> int | float:
 def _int(text: str) -> int | float:
     if text == "-0":
         return -0.0
-    if len(text) > 300:
-        return float(text)
-    return int(text)
+    return int(text) if len(text) <= _LONGEST_INT else float(text)
 
 
 _decode = json.JSONDecoder(parse_constant=_constant, parse_float=_float, parse_int=_int).decode

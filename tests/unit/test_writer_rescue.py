@@ -7,7 +7,7 @@ import tarfile
 from pathlib import Path
 
 import pytest
-from logmaking import frames, header, prompt, row, write
+from logmaking import frame, frames, header, prompt, row, write
 
 from palimpsest_core import Engine
 from palimpsest_core.base.errors import ErrorCode, SessionQueryError
@@ -154,6 +154,17 @@ def test_why_the_harness_would_not_take_the_copy_is_said_before(
         else:
             with pytest.raises(SessionQueryError):
                 engine.read_session("a")
+
+
+def test_a_header_from_a_damaged_frame_is_kept_said_and_taken(tmp_path: Path) -> None:
+    # The first frame lacks the end of its checksum.
+    file = write(tmp_path / "sessions", frame(header(0, "a"))[:-2] + frame(row(0)), session_id="a")
+    told = rescue(file, tmp_path / "out", config=CONFIG, write=True)
+    assert (told.rows, told.refused) == (0, None)
+    assert any("it may be wrong" in note for note in told.notes)
+    strict = Config(mode="strict", extractors="reference")
+    with Engine(tmp_path / "out", index=":memory:", config=strict) as engine:
+        assert engine.read_session("a").events == []
 
 
 def test_what_is_left_out_does_not_count_against_the_copy(tmp_path: Path) -> None:

@@ -181,4 +181,6 @@ def _notes(findings: list[Finding], copy: _Copy, refused: str | None) -> list[st
 def _note(finding: Finding) -> str:
     if finding.detail == "envelope":
         return "Events without payload or time are kept as they are; strict readers refuse the log."
+    if finding.detail == "header-frame-damaged":
+        return "The header is kept as it could be read from a damaged frame; it may be wrong."
     return _DONE.get(finding.code) or _KEPT.get(finding.code) or ""

@@ -1,7 +1,7 @@
 """Whether the harness's own reader would take the copy of a log: asked before anything is written.
 
 Its rules for what is in events are known for generation 0 only. What a strict read asks is asked here, by the same
-functions (`log.taking`); what differs is where the rows end and which findings a copy is rid of.
+functions (`log.taking`); what differs is where the rows end, and that a copy is rid of all that is amiss with the file.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from collections.abc import Iterator
 import msgspec
 
 from palimpsest_core.base.cancel import CancelToken
+from palimpsest_core.formats.header import parse_header
 from palimpsest_core.formats.reader import LogReader
 from palimpsest_core.formats.rows import StoredRow
 from palimpsest_core.formats.strict import Outcome, outcome
@@ -19,11 +20,6 @@ from palimpsest_core.model.config import Config
 from palimpsest_core.model.event import Event
 from palimpsest_core.model.finding import Finding
 from palimpsest_core.storage.layout import LogFile
-
-_CURED = frozenset(
-    ("path", "generation", "twin", "duplicate-id", "legacy-layout", "encoding-zstd", "encoding-plain", "header-frame")
-)
-"""What a copy is rid of: it lies in its place, under its name, alone, with its header in a frame of its own."""
 
 
 def refusal_of_copy(file: LogFile, rows: int, config: Config, cancel: CancelToken | None) -> str | None:
@@ -34,10 +30,13 @@ def refusal_of_copy(file: LogFile, rows: int, config: Config, cancel: CancelToke
     strict = msgspec.structs.replace(config, mode="strict")
     events = _StrictEvents(file, rows, strict, cancel)
     with LogReader(file, config=strict) as reader:
-        header, found = reader.header, reader.peek.findings
+        header = reader.header
     assert header is not None
+    # The copy lies in its place, under its name, alone, with its header in a frame of its own: only what the line says
+    # can be amiss.
+    found = parse_header(header.line, file.path, header.header.version).findings
     for finding in found:
-        if finding.detail not in _CURED and outcome(finding) >= Outcome.UNREADABLE:
+        if outcome(finding) >= Outcome.UNREADABLE:
             return finding.message
     if (refused := events.refused_row()) is not None:
         return refused.message

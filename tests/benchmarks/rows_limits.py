@@ -55,7 +55,7 @@ def limits(bench: Bench, shape: Shape) -> Iterator[Row]:
     db.close()
     yield Row("index, bytes for a byte of text", None, os.path.getsize(index) / text, "", "<= 1.6")
     yield Row("index without stored text, the same", None, (sum(sizes.values()) - sizes["body"]) / text, "", "<= 0.5")
-    scan = median_ms(lambda: list(provider.scan(literal_scan("zzqxv"))), bench.rounds)
+    scan = median_ms(lambda: list(provider.scan(literal_scan("zzqxv", config=APP_CONFIG))), bench.rounds)
     yield Row("literal scan of every text", None, text / 1000 / scan, "MB/s")
     provider.close()
     yield from _fresh_process(root, bench.index(root, APP_CONFIG, suffix="-app"), bench)

@@ -347,6 +347,12 @@ def test_filter_words_narrow_the_list_and_invalid_ones_say_why(demo: DemoCorpus,
             await driver.quiet()
             await driver.until(lambda: driver.desk.session_list.row_count() < len(demo.ids), "the list is narrowed")
             assert "no such day" in driver.text()
+            for words in ("-tool:bash", "is:withheld", "type:turn/end is:root"):
+                await driver.press("ctrl+l")
+                await driver.type(words)
+                await driver.until(
+                    lambda: "now words to look for in such events" in driver.text(), "what to add is said"
+                )
             await driver.press("ctrl+l")
             await driver.until(lambda: driver.desk.session_list.row_count() == len(demo.ids), "all sessions are back")
 

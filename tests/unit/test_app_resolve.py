@@ -71,7 +71,7 @@ def test_event_words_become_filters_of_the_engine() -> None:
 
 
 def test_excluded_surfaces_leave_the_others() -> None:
-    assert asked("x -is:shadowed").event_filters == [{"kind": "surface", "values": ["current", "log-only"]}]
+    assert asked("x -is:shadowed").event_filters == [{"kind": "surface", "values": ["current", "log-only", "withheld"]}]
 
 
 def test_a_part_of_a_type_names_all_types_that_hold_it() -> None:

@@ -72,14 +72,19 @@ def test_a_withheld_row_is_no_event_and_bears_a_letter_of_its_own(rows: dict[str
     assert "events   2 (L 1 log-only, C 1 current, S 0 shadowed), format v0" in shown
     assert "rows     2 readable, W 4 withheld behind the damage" in shown
     assert [text.split()[3] for text in shown[-4:]] == ["W"] * 4
-    assert "walrus" not in said("show", "gap", "--surface", "log-only")
+    (only,) = said("show", "gap", "--is", "log-only").splitlines()[-1:]
+    assert only.split()[3] == "L"
+    assert [text.split()[3] for text in said("show", "gap", "--is", "withheld").splitlines()[-4:]] == ["W"] * 4
+    both = said("show", "gap", "--is", "withheld", "--is", "current").splitlines()[-6:]
+    assert [text.split()[3] for text in (both[0], *both[2:])] == ["C", "W", "W", "W", "W"]
 
 
 def test_a_hit_in_a_withheld_row_names_its_line_and_can_be_shown(rows: dict[str, int], said: Said) -> None:
     (hit,) = [text for text in said("search", "lost").splitlines() if " W " in text]
     assert "(line 4)" in hit
     assert "lost walrus" in said("show", hit.split()[1])
-    assert said("search", "lost", "--surface", "log-only") == ""
+    assert said("search", "lost", "--is", "log-only") == ""
+    assert "(line 4)" in said("search", "lost", "--is", "withheld")
 
 
 def test_statistics_count_events_and_no_withheld_rows(rows: dict[str, int], said: Said) -> None:

@@ -43,7 +43,7 @@ def index(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Fts5Provid
 
 
 def hits(index: Fts5Provider, text: str, *filters: Any, **more: Any) -> list[tuple[str, int]]:
-    return [(hit.session_id, hit.seq) for hit in index.scan(literal_scan(text, *filters), **more)]
+    return [(hit.session_id, hit.seq) for hit in index.scan(literal_scan(text, *filters, config=Config()), **more)]
 
 
 def test_a_literal_is_found_inside_words_in_any_case_newest_sessions_first(index: Fts5Provider) -> None:
@@ -69,7 +69,7 @@ def test_filters_narrow_a_scan(index: Fts5Provider) -> None:
 
 
 def test_hits_show_the_text_around_the_match(index: Fts5Provider) -> None:
-    (hit,) = index.scan(literal_scan("e\n h"))
+    (hit,) = index.scan(literal_scan("e\n h", config=Config()))
     assert (hit.type, hit.surface.value, hit.snippet) == ("user/message", "current", "a needle here")
 
 
@@ -78,7 +78,9 @@ def test_progress_counts_logs_and_first_hits_come_before_the_end(
 ) -> None:
     monkeypatch.setattr(scanning, "GROUP", 1)
     seen: list[Any] = []
-    running = index.scan(literal_scan("needle"), progress=lambda done, total: seen.append((done, total)))
+    running = index.scan(
+        literal_scan("needle", config=Config()), progress=lambda done, total: seen.append((done, total))
+    )
     for hit in running:
         seen += [hit.session_id]
     assert seen == ["c", (1, 3), "b", (2, 3), "a", (3, 3)]
@@ -87,13 +89,13 @@ def test_progress_counts_logs_and_first_hits_come_before_the_end(
 def test_a_scan_can_be_cancelled_and_abandoned(index: Fts5Provider, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(scanning, "GROUP", 1)
     cancel = CancelToken()
-    running = index.scan(literal_scan("needle"), cancel)
+    running = index.scan(literal_scan("needle", config=Config()), cancel)
     assert next(running).session_id == "c"
     cancel.set()
     with pytest.raises(SessionQueryError) as caught:
         print(list(running))
     assert caught.value.code is ErrorCode.ABORTED
-    abandoned = index.scan(literal_scan("needle"))
+    abandoned = index.scan(literal_scan("needle", config=Config()))
     next(abandoned)
     abandoned.close()
     assert len(hits(index, "needle")) == 3
@@ -120,7 +122,7 @@ def test_copies_in_a_fork_are_left_to_their_birthplace(tmp_path: Path) -> None:
 @pytest.mark.parametrize("text", ["", " \n", None, 5])
 def test_a_blank_text_is_refused(text: Any) -> None:
     with pytest.raises(SessionQueryError) as caught:
-        literal_scan(text)
+        literal_scan(text, config=Config())
     assert caught.value.code is ErrorCode.INVALID_QUERY
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from logmaking import frame, frames, header, line, packed, prompt, row, write
 
-from palimpsest_core import Config, Engine, EventHit, Flag, Surface
+from palimpsest_core import Config, Engine, EventHit, Flag, SessionQueryError, Surface
 from palimpsest_core.log.text import FULL, Registry
 from palimpsest_core.log.withheld import withheld_text
 from palimpsest_core.model.config import APP_CONFIG
@@ -38,6 +38,19 @@ def test_withheld_rows_are_found_and_tell_their_line(tmp_path: Path) -> None:
         assert [hit.best_match.line for hit in engine.search_sessions("lost").items] == [4]
         assert [hit.line for hit in hits(engine, "needle")] == [None]
         assert list(engine.scan_text("st walr")) == hits(engine, "lost")
+
+
+def test_they_can_be_asked_for_alone_or_left_out(tmp_path: Path) -> None:
+    damaged(tmp_path, prompt(9, "a needle too"))
+    with Engine(tmp_path, index=":memory:") as engine:
+        engine.refresh()
+        for surface, line_number in (("withheld", 7), ("current", None)):
+            filters = [{"kind": "surface", "values": [surface]}]
+            assert [hit.line for hit in engine.search_events("gap", "needle", filters).items] == [line_number]
+            assert [hit.line for hit in engine.scan_text("needle", event_filters=filters)] == [line_number]
+            assert [hit.best_match.line for hit in engine.search_sessions("needle", None, filters).items] == [
+                line_number
+            ]
 
 
 def test_a_hit_opens_at_its_row(tmp_path: Path) -> None:
@@ -144,6 +157,9 @@ def test_strict_searching_knows_no_withheld_rows(tmp_path: Path) -> None:
     with Engine(tmp_path, index=":memory:", config=strict) as engine:
         assert len(engine.search_sessions("needle").items) == 1
         assert engine.search_sessions("walrus").items == []
+        for search in (engine.search_sessions, engine.scan_text):
+            with pytest.raises(SessionQueryError, match='"withheld"'):
+                search("walrus", event_filters=[{"kind": "surface", "values": ["withheld"]}])
     with Engine(tmp_path, index=":memory:", config=APP_CONFIG) as engine:
         engine.refresh()
         assert len(engine.search_sessions("walrus").items) == 1

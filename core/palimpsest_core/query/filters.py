@@ -66,24 +66,25 @@ def parse_session_filters(raw: Any, *, optional: bool = False) -> list[Clause]:
     return _parse(raw, _SESSION_KINDS, "session", optional)
 
 
-def parse_event_filters(raw: Any, *, optional: bool = False, text: bool = True) -> list[Clause]:
+def parse_event_filters(raw: Any, *, optional: bool = False, text: bool = True, withheld: bool = False) -> list[Clause]:
     """Check and copy event filters: `seq`, `time`, `type`, `surface` and, where `text` allows it, `text`.
 
-    `optional` lets an absent list (None) mean none. A blank text passes here: it is looked at only once the session is
-    known to exist (`text_patterns`). Raises `INVALID_FILTER`.
+    `optional` lets an absent list (None) mean none. `withheld` knows that surface too: a tolerant search finds the rows
+    that damage withholds. A blank text passes here: it is looked at only once the session is known to exist
+    (`text_patterns`). Raises `INVALID_FILTER`.
     """
-    return _parse(raw, _EVENT_KINDS if text else _EVENT_KINDS[:-1], "event", optional)
+    return _parse(raw, _EVENT_KINDS if text else _EVENT_KINDS[:-1], "event", optional, withheld)
 
 
-def _parse(raw: Any, kinds: Sequence[str], what: str, optional: bool) -> list[Clause]:
+def _parse(raw: Any, kinds: Sequence[str], what: str, optional: bool, withheld: bool = False) -> list[Clause]:
     if raw is None and optional:
         return []
     if not isinstance(raw, (list, tuple)):
         raise _bad(f"The {what} filters must be a list of filters.")
-    return [_clause(item, kinds, what) for item in raw]
+    return [_clause(item, kinds, what, withheld) for item in raw]
 
 
-def _clause(raw: Any, kinds: Sequence[str], what: str) -> Clause:
+def _clause(raw: Any, kinds: Sequence[str], what: str, withheld: bool) -> Clause:
     kind = raw.get("kind") if isinstance(raw, Mapping) else None
     if not isinstance(kind, str) or kind not in kinds:
         if kind == "text":
@@ -97,7 +98,7 @@ def _clause(raw: Any, kinds: Sequence[str], what: str) -> Clause:
         if not isinstance(text, str):
             raise _bad("The text of a text filter must be a string.")
         return Text(kind, text)
-    return _values(kind, raw.get("values"))
+    return _values(kind, raw.get("values"), withheld)
 
 
 def _shown(kind: Any) -> str:
@@ -125,13 +126,15 @@ def _bound(kind: str, key: str, value: Any) -> int | float:
     return whole if whole == number else number
 
 
-def _values(kind: str, raw: Any) -> Values:
+def _values(kind: str, raw: Any, withheld: bool) -> Values:
     nullable = kind in _NULLABLE
     fits = isinstance(raw, (list, tuple)) and all(isinstance(item, str) or (nullable and item is None) for item in raw)
     if not fits:
         raise _bad(f"The {kind} filter's values must be a list of strings{' or null' if nullable else ''}.")
     values = tuple(raw)
     choices = _CHOICES.get(kind)
+    if withheld and kind == "surface":
+        choices = tuple(Surface)
     if choices is not None:
         for item in values:
             if item not in choices:

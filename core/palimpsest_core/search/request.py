@@ -50,10 +50,10 @@ class ScanRequest(msgspec.Struct, frozen=True):
     event_filters: tuple[Clause, ...] = ()
 
 
-def literal_scan(text: Any, session_filters: Any = None, event_filters: Any = None) -> ScanRequest:
+def literal_scan(text: Any, session_filters: Any = None, event_filters: Any = None, *, config: Config) -> ScanRequest:
     """A checked literal scan: `text` anywhere, in any letter case. Raises `INVALID_FILTER` or `INVALID_QUERY`."""
     sessions = parse_session_filters(_given(session_filters), optional=True)
-    events = parse_event_filters(_given(event_filters), optional=True, text=False)
+    events = parse_event_filters(_given(event_filters), optional=True, text=False, withheld=config.mode != "strict")
     return ScanRequest(parse_literal(text), tuple(sessions), tuple(events))
 
 
@@ -68,7 +68,7 @@ def session_search(
 ) -> SearchRequest:
     """A checked corpus search. Raises `INVALID_FILTER`, `INVALID_CURSOR`, `INVALID_QUERY` or `INVALID_LIMIT`."""
     sessions = parse_session_filters(_given(session_filters), optional=True)
-    events = parse_event_filters(_given(event_filters), optional=True, text=False)
+    events = parse_event_filters(_given(event_filters), optional=True, text=False, withheld=config.mode != "strict")
     return _request(None, query, sessions, events, limit, cursor, config)
 
 
@@ -78,7 +78,7 @@ def event_search(
     """A checked search in one session. Raises as `session_search`; a session id that is no text is `INVALID_FILTER`."""
     if not isinstance(session_id, str):
         raise SessionQueryError(ErrorCode.INVALID_FILTER, "The session id must be text.")
-    events = parse_event_filters(_given(filters), optional=True, text=False)
+    events = parse_event_filters(_given(filters), optional=True, text=False, withheld=config.mode != "strict")
     return _request(session_id, query, [], events, limit, cursor, config)
 
 

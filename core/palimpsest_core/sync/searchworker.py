@@ -134,7 +134,9 @@ class SearchWorker:
     def _scan(self, order: Order, cancel: CancelToken) -> None:
         """Tell hits as they are found, a few times a second at most."""
         args = order.args
-        request = literal_scan(args.get("text"), args.get("sessionFilters"), args.get("eventFilters"))
+        request = literal_scan(
+            args.get("text"), args.get("sessionFilters"), args.get("eventFilters"), config=self._config
+        )
         waiting: list[EventHit] = []
         told = 0.0
 

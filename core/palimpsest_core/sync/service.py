@@ -177,7 +177,7 @@ class SearchService:
     ) -> Iterator[EventHit]:
         """See `Engine.scan_text`."""
         self._refuse_disabled()
-        request = literal_scan(text, session_filters, event_filters)
+        request = literal_scan(text, session_filters, event_filters, config=self._config)
         check(cancel)
         provider = self.provider()
         if fresh:

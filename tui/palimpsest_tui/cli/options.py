@@ -71,10 +71,11 @@ def shared_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 class SurfaceChoice(click.Choice[str]):
-    """What an event is to the model now: `current`, `shadowed` or `log-only`, which `log` is short for."""
+    """What an event is to the model now: `current`, `shadowed` or `log-only`, which `log` is short for; or `withheld`,
+    a row that damage keeps from being one."""
 
     def __init__(self) -> None:
-        super().__init__(["current", "shadowed", "log-only"])
+        super().__init__(["current", "shadowed", "log-only", "withheld"])
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
         """The full name."""

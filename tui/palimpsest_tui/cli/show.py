@@ -140,9 +140,13 @@ def _chosen(log: OpenLog, choice: _Choice) -> Sequence[int]:
         return range(len(log))
     from palimpsest_core import Flag, Surface
 
-    surfaces = [Surface(name) for name in choice.surfaces] or None
-    # A withheld row is no event, so it is on no surface and not off it either.
-    return log.table.select(surfaces=surfaces, types=choice.types or None, without=Flag.WITHHELD if surfaces else 0)
+    surfaces = {Surface(name) for name in choice.surfaces}
+    types = choice.types or None
+    if not surfaces:
+        return log.table.select(types=types)
+    # A withheld row is no event, so it is on no surface and not off it either; all of them follow the events.
+    events = log.table.select(surfaces=surfaces, types=types, without=Flag.WITHHELD)
+    return events + log.table.select(types=types, flags=Flag.WITHHELD) if Surface.WITHHELD in surfaces else events
 
 
 def _runs(log: OpenLog, chosen: Sequence[int]) -> Iterator[tuple[int, int]]:

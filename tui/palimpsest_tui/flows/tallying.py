@@ -29,10 +29,19 @@ def bar_facts(desk: Desk, finding: Finding) -> Line:
             told = (f"{scope.value.removeprefix('this ')} {numbers.exact(n)}" for scope, n in finding.counts.items())
             pieces.append(Piece(" · ".join(told) + "  ", "bar--dim"))
         pieces += _count_pieces(desk, finding, wide=wide)
-    elif finding.resolved.test is not None:
-        left = len(finding.resolved.sessions(desk.listing.sessions))
-        pieces.append(Piece(f"{numbers.plural(left, 'session')} left", "bar--dim"))
+    else:
+        if finding.resolved.test is not None:
+            left = len(finding.resolved.sessions(desk.listing.sessions))
+            pieces.append(Piece(f"{numbers.plural(left, 'session')} left  ", "bar--dim"))
+        if _only_of_events(finding):
+            pieces.append(Piece("now words to look for in such events", "bar--strong"))
     return pieces
+
+
+def _only_of_events(finding: Finding) -> bool:
+    """Whether there are words that choose among events, and none to look for in these."""
+    resolved = finding.resolved
+    return bool(resolved.tools) or any(each["kind"] != "time" for each in resolved.event_filters)
 
 
 def _count_pieces(desk: Desk, finding: Finding, *, wide: bool) -> Line:

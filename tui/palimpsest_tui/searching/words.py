@@ -15,7 +15,7 @@ KINDS: dict[str, str] = {
     "since": "events from a day on: 2026-11-28, 7d, 12h, today, yesterday",
     "until": "events up to a day: 2026-11-28, 7d, today",
     "type": "events of a type: user/message, or a part of its name",
-    "is": "current, shadowed, log-only · active, root, fork, sub, damaged",
+    "is": "current, shadowed, log-only, withheld · active, root, fork, sub, damaged",
     "parent": "children of a session (the beginning of its id)",
     "id": "sessions by the beginning of their id",
     "model": "sessions that a model answered in",
@@ -23,7 +23,7 @@ KINDS: dict[str, str] = {
 }
 """Every filter word with what it does."""
 
-IS_EVENT = ("current", "shadowed", "log-only")
+IS_EVENT = ("current", "shadowed", "log-only", "withheld")
 IS_SHORT = {"log": "log-only"}
 """Shorter words that are taken for others."""
 IS_SESSION = ("active", "root", "fork", "sub", "damaged")

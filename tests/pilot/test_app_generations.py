@@ -71,6 +71,7 @@ def test_the_title_names_the_generation_and_v_goes_to_the_other_one(tmp_path: Pa
     async def flow() -> None:
         async with launch(tmp_path) as driver:
             await driver.indexed()
+            await driver.until(lambda: "v3, beside it v0" in driver.text(), "the list tells the formats of the session")
             await driver.open("both")
             await driver.until(lambda: "v3 of v0 v3" in title(driver), "the title names the generations")
             assert "!" not in title(driver)

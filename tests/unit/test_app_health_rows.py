@@ -11,6 +11,7 @@ from palimpsest_core import Event, Finding, FindingCode, LogHealth, Remedy, RowC
 from palimpsest_core.model.header import Header
 from palimpsest_core.model.health import Ailment
 from palimpsest_core.model.session import Lineage, SessionRecord, SessionState, SessionSummary, SessionTrace
+from palimpsest_tui.flows.telling import session_facts
 from palimpsest_tui.jobs.health import beside, unfit_root
 from palimpsest_tui.widgets.badges import mark_of
 from palimpsest_tui.widgets.health_rows import chief, health_rows, name_of, place, report, rows_told, what
@@ -30,6 +31,24 @@ def health(*findings: Finding, ailment: Ailment = Ailment.DAMAGED, path: str = "
 def session(**more: Any) -> SessionSummary:
     values: dict[str, Any] = {"id": "s", "path": "/r/s", "state": SessionState.COMPLETE, **more}
     return SessionSummary(**values)
+
+
+@pytest.mark.parametrize(
+    ("more", "told"),
+    [
+        ({"generation": 3, "generations": [3]}, "s  v3"),
+        ({"generation": 2, "generations": [2, 10]}, "s  v2, beside it v10"),
+        ({"generation": 0, "findings": [GAP, OPEN, GAP]}, "s  v0  sequence gap  open turn"),
+        (
+            {"id": "\x1b[1m", "parent": "gone\x07", "findings": [Finding(FindingCode.DANGLING_PARENT, "")]},
+            "␛[1m  parent not found: gone␇",
+        ),
+    ],
+)
+def test_what_a_line_of_the_list_has_no_room_for_is_told_of_the_session_under_the_cursor(
+    more: dict[str, Any], told: str
+) -> None:
+    assert "".join(part for part, _ in session_facts(session(**more))) == told
 
 
 def test_logs_stand_under_a_heading_for_each_kind_the_worst_first() -> None:

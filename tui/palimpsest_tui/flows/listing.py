@@ -155,6 +155,7 @@ class Listing:
         if moved:
             self._desk.kinship.sessions_changed()
         self._desk.telling.where()
+        self._desk.telling.status()
 
     def _not_listed(self, error: Exception) -> None:
         self.loaded = True

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 from rich.cells import cell_len
 from textual.timer import Timer
 
-from palimpsest_core import SURFACE_OF, Flag, printable_line
+from palimpsest_core import SURFACE_OF, FindingCode, Flag, printable_line
+from palimpsest_core.model.health import AILMENT_OF, CODE_WORDS, Ailment
+from palimpsest_core.model.session import SessionSummary
 from palimpsest_tui.reading.lines import Line, Piece
 from palimpsest_tui.widgets import numbers
 from palimpsest_tui.widgets.badges import BADGE, BADGE_STYLE, STATE_WORD
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
     from palimpsest_tui.flows.desk import Desk
 
 _SAID_S = 5.0
+_BAD = frozenset({Ailment.UNREADABLE, Ailment.DAMAGED})
 _ROOMY = 100
 """Below this width the time of the event is worth more than a word beside a key."""
 
@@ -101,6 +104,10 @@ class Telling:
         bar.set([self._said] if self._said is not None else event, hints)
 
     def _event(self, form: _Times) -> Line:
+        if self._desk.session_list.has_focus and not self._desk.finding.has_phrase:
+            session = self._desk.session_list.session_at(self._desk.session_list.cursor)
+            if session is not None:
+                return [Piece(part, style) for part, style in session_facts(session)]
         log, index = self._desk.timeline.log_shown, self._desk.timeline.event_index
         if log is None:
             return []
@@ -149,3 +156,19 @@ class Telling:
             if self._desk.screen.size.width >= _ROOMY:
                 pieces.append(Piece(" health", "bar--dim"))
         return pieces
+
+
+def session_facts(session: SessionSummary) -> list[tuple[str, str]]:
+    """What a line of the list has no room for, with styles: id, format, formats beside it, what is odd about it."""
+    facts = [(printable_line(session.id), "bar--strong")]
+    if session.generation is not None:
+        facts.append((f"  v{session.generation}", "bar--dim"))
+    beside = sorted(set(session.generations or ()) - {session.generation})
+    if beside:
+        facts.append((f", beside it {' '.join(f'v{generation}' for generation in beside)}", "bar--dim"))
+    for code in dict.fromkeys(finding.code for finding in session.findings or ()):
+        told = CODE_WORDS[code]
+        if code is FindingCode.DANGLING_PARENT:
+            told += f": {printable_line(session.parent or '')}"
+        facts.append((f"  {told}", "badge--error" if AILMENT_OF.get(code) in _BAD else "bar--dim"))
+    return facts

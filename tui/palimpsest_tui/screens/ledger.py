@@ -239,6 +239,7 @@ class LedgerScreen(Screen[None]):
             self.desk.finding.facts()
         elif event.line_list is self.desk.session_list:
             self.desk.listing.moved()
+            self.desk.telling.status()
         elif event.line_list is self.desk.lineage_tree:
             self.desk.kinship.moved()
 

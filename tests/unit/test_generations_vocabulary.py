@@ -1,4 +1,4 @@
-"""Every kind of event of every generation, with words of its own: each word is found, at the event that holds it."""
+"""Every kind of event of every generation, with words of its own: each is found and shown where it stands."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ from typing import Any
 import pytest
 from logmaking import frames, header, row, write
 
-from palimpsest_core import Engine
+from palimpsest_core import CancelToken, Engine, Event
+from palimpsest_tui.reading.event_doc import TextBuilder
+from palimpsest_tui.reading.lines import text_of
 
 APPEND = {"surfaceOp": "append"}
 Chapter = Callable[["Words", int], Iterator[tuple[str, Any]]]
@@ -168,12 +170,18 @@ _MODERN = (spoken, prompts, queued, requests, tools, bookkeeping, company, ends)
 
 
 @pytest.mark.parametrize("version", [0, 1, 2, 3, 4, 5, 8])
-def test_every_word_of_every_kind_of_event_is_found_where_it_stands(tmp_path: Path, version: int) -> None:
+def test_every_word_of_every_kind_of_event_is_found_and_shown_where_it_stands(tmp_path: Path, version: int) -> None:
     find_all(tmp_path, version, _MODERN)
 
 
-def test_every_word_of_the_oldest_shapes_is_found_where_it_stands(tmp_path: Path) -> None:
+def test_every_word_of_the_oldest_shapes_is_found_and_shown_where_it_stands(tmp_path: Path) -> None:
     find_all(tmp_path, 0, (old_shapes,))
+
+
+def shown_text(event: Event) -> str:
+    """What the app shows of an event, lines joined."""
+    document = TextBuilder(100, wrapped=True, cancel=CancelToken()).document(event, [])
+    return "\n".join(text_of(document.line(number)) for number in range(len(document)))
 
 
 def find_all(root: Path, version: int, chapters: tuple[Chapter, ...]) -> None:
@@ -193,5 +201,9 @@ def find_all(root: Path, version: int, chapters: tuple[Chapter, ...]) -> None:
         engine.refresh()
         found = {word: [hit.seq for hit in engine.search_events("s", word).items] for word in where}
         counts = engine.row_counts(next(summary.path for summary in engine.sessions()))
+        with engine.open_log("s").closing() as log:
+            log.load()
+            shown = [shown_text(log.event(seq)) for seq in range(len(rows))]
+    assert [word for word, seq in where.items() if word not in shown[seq]] == []
     assert found == {word: [seq] for word, seq in where.items()}
     assert (counts.shown, counts.withheld) == (len(rows), 0)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Any
 
 from palimpsest_core import (
@@ -34,6 +34,24 @@ _OLD_NEW = (("old_string", "new_string"), ("oldText", "newText"), ("old_text", "
 _MARKDOWN_EVENTS = frozenset({"user/message", "assistant/message", "assistant/attempt", "steering/message"})
 _INBOX = "agent/inbox/spliced"
 _FIRST_KEYS = ("content", "message", "stream", "summary")
+_SOURCE_KEYS = frozenset(
+    {
+        "kind",
+        "plugin",
+        "provider",
+        "model",
+        "replayState",
+        "callId",
+        "rpcId",
+        "clientTimeZone",
+        "form",
+        "senderSessionId",
+    }
+)
+"""What is said of a source in the first line, or elsewhere (the trace leads to other sessions), or is no text."""
+_MESSAGE_KEYS = frozenset(
+    {"id", "role", "content", "source", "toolCallId", "isError", "turn", "step", "message", "stream", "usage", "error"}
+)
 
 
 class TextBuilder:
@@ -120,6 +138,10 @@ class TextBuilder:
                 self._fields(rest)
         for attachment in attachments_of(event):
             self._card(attachment)
+        if speaker is not None:
+            self._rest("source", source, _SOURCE_KEYS)
+            inner = event.data.get("message") if isinstance(event.data, dict) else None
+            self._rest("more of the message", inner if isinstance(inner, dict) else event.data, _MESSAGE_KEYS)
         usage = usage_of(event)
         if usage is not None:
             told = ("input", "output", "cache_read", "cache_write", "reasoning")
@@ -128,6 +150,13 @@ class TextBuilder:
             ]
             if parts:
                 self._put([[], plain("tokens: " + " · ".join(parts), "line--dim")])
+
+    def _rest(self, title: str, value: Any, known: Collection[str]) -> None:
+        """Members of a message that have no place of their own: texts of its source, what nobody knows."""
+        rest = {key: item for key, item in value.items() if key not in known} if isinstance(value, dict) else {}
+        if rest:
+            self._title(title)
+            self._fields(rest)
 
     def _inbox(self, data: dict[str, Any]) -> None:
         """Queued messages as messages, the payload as it is beneath."""

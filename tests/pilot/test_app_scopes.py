@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from appdriving import Launch
+from logmaking import header, line, prompt, text_of, write
 
 from palimpsest_core import call_of
 from palimpsest_core.writer.demo import DemoCorpus
@@ -158,5 +159,39 @@ def test_a_tool_word_leaves_only_calls_and_results_of_that_tool(demo: DemoCorpus
             assert only
             assert sum(only.values()) + sum(others.values()) == sum(both.values())
             assert await found("tool:nosuch") == {}
+
+    run(flow())
+
+
+@pytest.mark.parametrize(
+    ("words", "rows"),
+    [
+        ("needle", [1, 3]),
+        ("=eedl", [1, 2, 3]),
+        ("needle is:withheld", [1, 3]),
+        ("needle is:current", []),
+        ("needle type:user/message", [3]),
+    ],
+)
+def test_the_open_file_without_a_header_is_searched_row_by_row(
+    tmp_path: Path, launch: Launch, words: str, rows: list[int]
+) -> None:
+    lines = [b"no header\n", b"a needle here\n", b"two needles\n", line(prompt(5, "the Needle")), b'{"type":"row"}\n']
+    write(tmp_path, b"".join(lines), session_id="headless", plain=True)
+    write(tmp_path, text_of([header(0, "sound"), prompt(0, "no such word")]), session_id="sound", plain=True)
+
+    async def flow() -> None:
+        async with launch(tmp_path) as driver:
+            await driver.indexed()
+            await driver.open("headless")
+            await driver.search(words, phrase=words.split()[0].removeprefix("="))
+            await driver.until(lambda: driver.desk.finding.matches is not None, "the rows were looked through")
+            log, matches = driver.desk.finding.matches or (None, [])
+            assert log is not None
+            assert [log.index_of_seq(number) for number in matches] == rows
+            await driver.press("escape", "2")
+            if rows:
+                await driver.press("g", "n")
+                await driver.until(lambda: driver.desk.timeline.event_index == rows[0], "n goes to the first match")
 
     run(flow())

@@ -16,7 +16,9 @@ from palimpsest_core.formats.rows import StoredRow
 from palimpsest_core.log.lineage import lineage_of
 from palimpsest_core.log.repair import READS, RepairScan
 from palimpsest_core.log.surface import SurfaceFold
+from palimpsest_core.log.text import FULL
 from palimpsest_core.log.turns import Turn, TurnIndex
+from palimpsest_core.log.withheld import withheld_text
 from palimpsest_core.model.config import Config
 from palimpsest_core.model.event import Event, EventRecord
 from palimpsest_core.model.finding import Finding
@@ -315,6 +317,10 @@ class OpenLog:
     def _first_withheld_line(self) -> int:
         """Everything behind the first withheld row is withheld too."""
         return self._reader.rows_read + 2 - self.rows_withheld
+
+    def withheld_text(self, index: int) -> str:
+        """By what a withheld row is found when somebody searches; "" when by nothing."""
+        return withheld_text(self.raw(index), FULL)
 
     def replaced_by(self, seq: int) -> int | None:
         """The event that took the place of `seq` on the surface."""

@@ -14,7 +14,7 @@ from palimpsest_core.model.session import SessionSummary
 from palimpsest_tui.flows.scopes import Scopes
 from palimpsest_tui.flows.tallying import bar_facts
 from palimpsest_tui.jobs.asking import sentence
-from palimpsest_tui.jobs.searching import Ask, Hits, matches_in, scan_logs, search_index
+from palimpsest_tui.jobs.searching import Ask, Hits, matches_in, matches_without_header, scan_logs, search_index
 from palimpsest_tui.jobs.seeking import Seeker
 from palimpsest_tui.searching.resolve import Resolved, Scope, resolve
 from palimpsest_tui.searching.vocabulary import vocabulary
@@ -217,6 +217,8 @@ class Finding:
             lines = [f"Nothing found yet: {done} of {total} logs are indexed; the search goes on as they come."]
         if self.scopes.scope is not Scope.ALL:
             lines.append("ctrl+t in the search bar searches a wider scope.")
+        if self._desk.opening.log is not None and self._desk.opening.log.header is None:
+            lines.append("Only sessions are listed here; n goes through the matches of the open file, which is none.")
         if self.search.chips:
             lines.append("The filter words narrow the search; ctrl+l clears everything.")
         lines.append("esc: back to the sessions.")
@@ -242,11 +244,14 @@ class Finding:
         """A log is open, or the search changed: find its matching events."""
         self._count()
         log = self._desk.opening.log
-        if log is None or log.header is None or self._ask is None:
+        if log is None or self._ask is None or (self.matches is not None and self.matches[0] is log):
             return
-        if self.matches is not None and self.matches[0] is log:
-            return
-        work = partial(matches_in, self.seeker, log.session_id, self._ask)
+        if log.header is not None:
+            work = partial(matches_in, self.seeker, log.session_id, self._ask)
+        elif log.complete:
+            work = partial(matches_without_header, log, self._ask, self._desk.engine.config.tokenizer)
+        else:
+            return  # once it is read
         self._desk.jobs.ask("matches", work, partial(self._matched, log), self._not_matched)
 
     def _not_matched(self, error: Exception) -> None:

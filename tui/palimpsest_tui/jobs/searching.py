@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from palimpsest_core import CancelToken, SessionQueryError
+from palimpsest_core import CancelToken, OpenLog, SessionQueryError, Surface, literal_pattern
+from palimpsest_core import Matcher as WordMatcher
 from palimpsest_core.model.search import EventHit, SessionHit
 from palimpsest_core.model.session import SessionSummary
 from palimpsest_tui.jobs.asking import Tell
@@ -164,3 +165,36 @@ def matches_in(seeker: Seeker, session_id: str, ask: Ask, cancel: CancelToken) -
     if ask.tools:
         seqs = list(filter(_tool_test(seeker, ask, session_id, cancel), seqs))
     return sorted(set(seqs))
+
+
+def matches_without_header(log: OpenLog, ask: Ask, tokenizer: str, cancel: CancelToken) -> list[int]:
+    """The numbers of the matching rows of an open log without header, ascending.
+
+    Such a file is no session, so the index holds nothing of it: its rows, all withheld, are looked through here.
+    """
+    if any(not word.negated for word in ask.tools):
+        return []
+    pattern, matcher = literal_pattern(ask.phrase), WordMatcher(tokenizer)
+    phrase = matcher.phrase(ask.phrase)
+    found: list[int] = []
+    for index in range(len(log)):
+        cancel.raise_if_set()
+        row = log.row(index)
+        if not all(_passes(each, row.type, row.time) for each in ask.event_filters):
+            continue
+        text = log.withheld_text(index)
+        if pattern is not None and pattern.search(text) if ask.literal else matcher.first(phrase, text) is not None:
+            found.append(log.number_at(index))
+    return found
+
+
+def _passes(event_filter: dict[str, Any], kind: str, time: int) -> bool:
+    """Whether a withheld row passes an event filter; it has no number that a filter could mean."""
+    match event_filter["kind"]:
+        case "type":
+            return kind in event_filter["values"]
+        case "surface":
+            return Surface.WITHHELD in event_filter["values"]
+        case "time":
+            return bool(event_filter.get("from", time) <= time <= event_filter.get("to", time))
+    return False

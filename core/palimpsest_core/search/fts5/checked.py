@@ -22,13 +22,13 @@ NAME = "palimpsest-checked"
 RESERVED = 8
 """Bytes at the end of a page that SQLite leaves to us; byte 20 of the file tells how many."""
 
-PAGE = 8192
-"""Bytes in a page of a new index. Beside 4096, writing 29 MB of text took about a sixth less processor time (two
-noisy runs)."""
+PAGE = 16384
+"""Bytes in a page of a new index. Texts that do not fit the rest of a page leave it unused: beside 8192, the index
+takes 3 % less space, building it no longer, and committing one event 0.20 ms of processor time instead of 0.17."""
 
 _SIZE_AT = 16
 _RESERVED_AT = 20
-_SIZES = (PAGE, 4096)
+_SIZES = (PAGE, 8192, 4096)
 
 
 class _CheckedFile(apsw.VFSFile):

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from functools import wraps
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +37,16 @@ _SIGNS = {
     "less_than_sign": "<", "greater_than_sign": ">", "apostrophe": "'", "plus": "+", "underscore": "_",
     "left_curly_bracket": "{", "right_curly_bracket": "}", "backslash": "\\",
 }  # fmt: skip
+
+
+def driven(test: Callable[..., Coroutine[Any, Any, None]]) -> Callable[..., None]:
+    """A test that is a coroutine."""
+
+    @wraps(test)
+    def run(*args: Any, **kwargs: Any) -> None:
+        asyncio.run(test(*args, **kwargs))
+
+    return run
 
 
 async def settle(pilot: Pilot[int]) -> None:

@@ -95,11 +95,13 @@ if TYPE_CHECKING:
         Mark,
         Row,
     )
+    from palimpsest_core.search.fts5.firstlook import FirstLook, first_look
     from palimpsest_core.search.matching import Matcher
+    from palimpsest_core.search.place import default_index_path, index_path
     from palimpsest_core.storage.layout import LogFile
     from palimpsest_core.sync.reconcile import Refresh
     from palimpsest_core.sync.searchclient import SearchClient
-    from palimpsest_core.sync.service import IndexStatus, default_index_path
+    from palimpsest_core.sync.service import IndexStatus
     from palimpsest_core.sync.watcher import Watcher
     from palimpsest_core.writer.errors import Refusal, WriteRefused
     from palimpsest_core.writer.rescue import Rescue
@@ -129,6 +131,7 @@ _HOMES: dict[str, str] = {
     "Filter": "palimpsest_core.model.search",
     "Finding": "palimpsest_core.model.finding",
     "FindingCode": "palimpsest_core.model.finding",
+    "FirstLook": "palimpsest_core.search.fts5.firstlook",
     "Flag": "palimpsest_core.query.table",
     "Form": "palimpsest_core.export.transcript",
     "Gist": "palimpsest_core.log.gist",
@@ -195,11 +198,13 @@ _HOMES: dict[str, str] = {
     "attachments_of": "palimpsest_core.log.messages",
     "call_of": "palimpsest_core.log.messages",
     "content_blocks": "palimpsest_core.log.messages",
-    "default_index_path": "palimpsest_core.sync.service",
+    "default_index_path": "palimpsest_core.search.place",
     "escaped": "palimpsest_core.base.printable",
     "event_json": "palimpsest_core.model.event",
+    "first_look": "palimpsest_core.search.fts5.firstlook",
     "full_text": "palimpsest_core.log.text",
     "gist": "palimpsest_core.log.gist",
+    "index_path": "palimpsest_core.search.place",
     "is_checkpoint": "palimpsest_core.log.messages",
     "is_human_prompt": "palimpsest_core.log.messages",
     "literal_pattern": "palimpsest_core.base.casefold",
@@ -262,6 +267,7 @@ __all__ = [  # noqa: RUF022
     "Filter",
     "Finding",
     "FindingCode",
+    "FirstLook",
     "Flag",
     "Form",
     "Gist",
@@ -331,8 +337,10 @@ __all__ = [  # noqa: RUF022
     "default_index_path",
     "escaped",
     "event_json",
+    "first_look",
     "full_text",
     "gist",
+    "index_path",
     "is_checkpoint",
     "is_human_prompt",
     "literal_pattern",

@@ -34,13 +34,14 @@ from palimpsest_core.query.corpus import Corpus, not_found
 from palimpsest_core.query.durable import DurableSource, file_at, unreadable_file
 from palimpsest_core.query.filters import parse_event_filters, parse_session_filters, session_matcher
 from palimpsest_core.query.openlog import OpenLog
+from palimpsest_core.search.place import index_path
 from palimpsest_core.storage.attachments import attachment_store
 from palimpsest_core.storage.layout import LogFile
 from palimpsest_core.sync import overview
 from palimpsest_core.sync.calls import SearchCalls
 from palimpsest_core.sync.healthcalls import HealthCalls
 from palimpsest_core.sync.reconcile import Refresh
-from palimpsest_core.sync.service import IndexStatus, SearchService, default_index_path
+from palimpsest_core.sync.service import IndexStatus, SearchService
 from palimpsest_core.writer.errors import WriteRefused
 
 if TYPE_CHECKING:
@@ -79,11 +80,10 @@ class Engine(SearchCalls, HealthCalls):
         self._registry = registry_for(self.config.extractors)
         self._durable = DurableSource(root, self.config) if root is not None else None
         self._corpus = Corpus(self._durable if mounted else None, store, strict=self.config.mode == "strict")
-        own_path = index is None and root is not None
-        path = default_index_path(root) if own_path and root is not None else index or ":memory:"
         fold = self.config.mode != "strict" if fold_inherited is None else fold_inherited
+        own_path, place = index is None and root is not None, index_path(root, index)
         self._search = SearchService(
-            self._corpus, root, index=str(path), config=self.config, own_path=own_path, fold_inherited=fold
+            self._corpus, root, index=place, config=self.config, own_path=own_path, fold_inherited=fold
         )
 
     def __enter__(self) -> Engine:

@@ -20,13 +20,14 @@ CODES = [
 EXPORTED = """
 Ailment Attachment BOUNDARY CancelToken Config Counts Engine ErrorCode Event EventDocument EventHit EventPage
 EventRecord EventTable EventTrace EventWindow ExportError ExportErrorCode ExportPlan ExportResult Filter
-Finding FindingCode Flag Form Gist Growth Header IndexStatus JsonlStore LABELS LANE_FIRST LANE_NONE
+Finding FindingCode FirstLook Flag Form Gist Growth Header IndexStatus JsonlStore LABELS LANE_FIRST LANE_NONE
 LANE_SECOND Lineage LineageNode LiveSession LogFile LogHealth Mark Matcher MissingImage NotALog OpenLog
 PlannedImage PlannedLog Progress ProgressSink Refresh Refusal Registry Remedy Rescue Row RowCounts SURFACE_OF
 SearchClient SecondLook SessionHit SessionLink SessionLog SessionPage SessionQueryError SessionRecord SessionState
 SessionStatistics SessionStore SessionSummary SessionTrace SettledTitle Speaker Step Surface SurfaceSnapshot
 Target Title TitleSnapshot Tokens ToolCall ToolResult TranscriptResult Turn Usage Watcher WriteRefused
-ailment_of attachments_of call_of content_blocks default_index_path escaped event_json full_text gist is_checkpoint
+ailment_of attachments_of call_of content_blocks default_index_path escaped event_json first_look full_text gist
+index_path is_checkpoint
 is_human_prompt literal_pattern message_id opened_target parse_config printable printable_line registry_for
 second_look semantic_text session_links source_of speaker_of statistics_of to_json tool_calls tool_result
 transcript_name usage_of

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine
-from functools import wraps
 from pathlib import Path
-from typing import Any
 
 import pytest
-from appdriving import Launch, burst, until
+from appdriving import Launch, burst, driven, until
 from textual import events
 from textual.screen import Screen
 
@@ -17,16 +14,6 @@ from palimpsest_core.writer.demo import DemoCorpus
 from palimpsest_tui import key_order
 from palimpsest_tui.screens.help import HelpScreen
 from palimpsest_tui.widgets.search_bar import SearchInput
-
-
-def driven(test: Callable[..., Coroutine[Any, Any, None]]) -> Callable[..., None]:
-    """A test that is a coroutine."""
-
-    @wraps(test)
-    def run(*args: Any, **kwargs: Any) -> None:
-        asyncio.run(test(*args, **kwargs))
-
-    return run
 
 
 @pytest.mark.parametrize("word", ["queue", "boxed", "rounding", "iiix", "exE!"])

@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 from ailingroot import make_root
-from appdriving import Driver, until
-from textual.pilot import Pilot
+from appdriving import Driver
 
 from palimpsest_core import Engine
 from palimpsest_tui.app import PalimpsestApp
@@ -20,27 +19,19 @@ SIZES = [(80, 24), (120, 40), (200, 60)]
 
 
 @pytest.fixture
-def looks(snap_compare: Callable[..., bool], tmp_path: Path) -> Callable[..., None]:
-    """Compare the screen after some acts with the picture that is kept."""
+def looks(looks_as_kept: Callable[..., None], tmp_path: Path) -> Callable[..., None]:
+    """Compare a root with ailing logs with the picture that is kept."""
 
     def compare(size: tuple[int, int], act: Callable[[Driver], Any]) -> None:
-        root = make_root(tmp_path / "logs")
-        engine = Engine(root, index=":memory:")
-        state = State(seen_roots=[str(root)])
-        app = PalimpsestApp(engine, loaded=Loaded(Settings(), []), state=state, state_file=tmp_path / "state.json")
-
-        async def before(pilot: Pilot[Any]) -> None:
-            driver = Driver(app, pilot)
-            await until(pilot, lambda: len(app.screen_stack) > 1 and driver.screen._desk is not None, "it is mounted")
-            await driver.indexed()
+        async def from_the_preview(driver: Driver) -> None:
             await driver.previewed()  # so that what is opened next always leaves the same spot behind
             await act(driver)
-            await driver.quiet()
 
-        try:
-            assert snap_compare(app, terminal_size=size, run_before=before)
-        finally:
-            engine.close()
+        root = make_root(tmp_path / "logs")
+        state = State(seen_roots=[str(root)])
+        engine = Engine(root, index=":memory:")
+        app = PalimpsestApp(engine, loaded=Loaded(Settings(), []), state=state, state_file=tmp_path / "state.json")
+        looks_as_kept(app, size, from_the_preview)
 
     return compare
 

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
-from appdriving import Driver, until
-from textual.pilot import Pilot
+from appdriving import Driver
 
 from palimpsest_core import Engine
 from palimpsest_core.writer.demo import DemoCorpus
@@ -20,27 +18,15 @@ Act = Callable[[Driver], Awaitable[None]]
 
 
 @pytest.fixture
-def looks(demo: DemoCorpus, snap_compare: Callable[..., bool], tmp_path: Path) -> Callable[..., None]:
-    """Compare the screen after some acts with the picture that is kept."""
+def looks(demo: DemoCorpus, looks_as_kept: Callable[..., None], tmp_path: Path) -> Callable[..., None]:
+    """Compare the made-up corpus with the picture that is kept."""
 
     def compare(size: tuple[int, int], act: Act, *, theme: str = "palimpsest-dark", first_run: bool = False) -> None:
-        engine = Engine(demo.root, index=":memory:")
         state = State(seen_roots=[] if first_run else [str(demo.root)])
-        app = PalimpsestApp(
-            engine, loaded=Loaded(Settings(theme=theme), []), state=state, state_file=tmp_path / "state.json"
-        )
-
-        async def before(pilot: Pilot[Any]) -> None:
-            driver = Driver(app, pilot)
-            await until(pilot, lambda: len(app.screen_stack) > 1 and driver.screen._desk is not None, "it is mounted")
-            await driver.indexed()
-            await act(driver)
-            await driver.quiet()
-
-        try:
-            assert snap_compare(app, terminal_size=size, run_before=before)
-        finally:
-            engine.close()
+        loaded = Loaded(Settings(theme=theme), [])
+        engine = Engine(demo.root, index=":memory:")
+        app = PalimpsestApp(engine, loaded=loaded, state=state, state_file=tmp_path / "state.json")
+        looks_as_kept(app, size, act)
 
     return compare
 

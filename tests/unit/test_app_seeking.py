@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+import palimpsest_core
 from palimpsest_core import CancelToken, Engine
 from palimpsest_tui.jobs import seeking
 
@@ -30,7 +31,7 @@ def engine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Engine:
 
     for name in ("search_sessions", "search_events", "scan_text", "refresh", "index_status"):
         monkeypatch.setattr(Engine, name, never)
-    monkeypatch.setattr(seeking, "SearchClient", Client)
+    monkeypatch.setattr(palimpsest_core, "SearchClient", Client)
     (tmp_path / "root").mkdir()
     return Engine(tmp_path / "root", index=tmp_path / "index.sqlite")
 

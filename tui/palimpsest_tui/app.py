@@ -9,18 +9,23 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from rich.text import Text
 from textual.binding import Binding, BindingType
 from textual.command import Provider
 
-from palimpsest_core import CancelToken, Engine
+if TYPE_CHECKING:
+    from palimpsest_core import Engine
+    from palimpsest_tui.settings import Loaded, State
+
+from palimpsest_core import CancelToken
+from palimpsest_tui.jobs.early import late_engine, look_early
 from palimpsest_tui.key_order import OrderedKeys
 from palimpsest_tui.keys import check_keymap
 from palimpsest_tui.palette import CommandProvider
 from palimpsest_tui.screens.ledger import LedgerScreen, Start
-from palimpsest_tui.settings import Loaded, State, load_settings, load_state, save_state, settings_path
+from palimpsest_tui.settings import load_settings, load_state, save_state, settings_path
 from palimpsest_tui.themes import DEFAULTS, NAMES, THEMES
 
 Grow = Callable[[CancelToken], None]
@@ -34,6 +39,7 @@ class PalimpsestApp(OrderedKeys[int]):
     """The terminal app over one engine."""
 
     TITLE = "Palimpsest"
+    CSS_PATH = "screens/ledger.tcss"
     ENABLE_COMMAND_PALETTE = True
     COMMANDS: ClassVar[set[type[Provider] | Callable[[], type[Provider]]]] = {CommandProvider}
     COMMAND_PALETTE_BINDING = "ctrl+p"
@@ -68,23 +74,39 @@ class PalimpsestApp(OrderedKeys[int]):
         self._keys = check_keymap(self._loaded.settings.keys)
         for theme in THEMES:
             self.register_theme(theme)
+        self._start_with_theme(self._loaded.settings.theme)
+
+    def _start_with_theme(self, wanted: str) -> None:
+        """Set the first theme without the watchers: with them, all styles are made for another one before."""
+        self.set_reactive(PalimpsestApp.theme, wanted if wanted in self.available_themes else NAMES[0])
+        theme = self.current_theme
+        kinds = {"-dark-mode": theme.dark, "-light-mode": not theme.dark, f"-theme-{theme.name}": True}
+        self.update_classes(kinds, update=False)
+        self.stylesheet.set_variables(self.get_css_variables())
+        self._refresh_truecolor_filter(self.ansi_theme)
+
+    def get_default_screen(self) -> LedgerScreen:
+        """The main screen is the only one from the start: none is made and styled in vain below it."""
+        settings, keymap = self._loaded.settings, self._keys.keymap
+        return LedgerScreen(self.engine, settings, self.state, self._start, keymap, self.size)
 
     def on_mount(self) -> None:
-        """Set the theme and the keys, show the main screen."""
+        """Set the keys, say what is wrong with the settings."""
         asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(_THREADS, "palimpsest"))
-        wanted = self._loaded.settings.theme
-        self.theme = wanted if wanted in self.available_themes else NAMES[0]
         self.set_keymap(self._keys.keymap)
-        screen = LedgerScreen(self.engine, self._loaded.settings, self.state, self._start, self._keys.keymap, self.size)
-        self.push_screen(screen)
         problems = [*self._loaded.problems, *self._keys.problems]
-        if wanted not in self.available_themes:
+        if (wanted := self._loaded.settings.theme) not in self.available_themes:
             problems.append(f"There is no theme {wanted}; there are {', '.join(NAMES)}.")
         if problems:
-            self.call_after_refresh(screen.tell_settings, settings_path(), problems)
+            self.call_after_refresh(self._tell_settings, problems)
         self.set_timer(_UP_S, _collect_again)
         if self._grow is not None:
             self.run_worker(partial(self._grow, self._grow_token), thread=True, name="grow", exit_on_error=False)
+
+    def _tell_settings(self, problems: list[str]) -> None:
+        main = self.screen_stack[0]
+        assert isinstance(main, LedgerScreen)
+        main.tell_settings(settings_path(), problems)
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
         """Our own colour names, for the themes that come with Textual."""
@@ -142,9 +164,11 @@ def run_app(
     `query` is put into the search bar, `notice` is said in the first notice, `grow` runs in a thread until its token is
     set.
     """
-    engine = Engine(root, index=index)
+    early = look_early(root, index)
+    engine = late_engine(root, index)
+    start = Start(select=select, seq=seq, query=query, notice=notice, early=early)
     try:
-        app = PalimpsestApp(engine, Start(select=select, seq=seq, query=query, notice=notice), grow=grow)
+        app = PalimpsestApp(engine, start, grow=grow)
         app.run()
     finally:
         engine.close()

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from textual.message import Message
 
-from palimpsest_core import CancelToken
+if TYPE_CHECKING:
+    from palimpsest_core import CancelToken
 
 
 class Question(NamedTuple):

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import partial
+from typing import TYPE_CHECKING
 
 from textual.command import DiscoveryHit, Hit, Hits, Provider
 
-from palimpsest_tui.commands import COMMANDS, Command, list_commands
+from palimpsest_tui.commands import COMMANDS, list_commands
 from palimpsest_tui.keys import BY_ID, first_shown
 from palimpsest_tui.screens.ledger import LedgerScreen
+
+if TYPE_CHECKING:
+    from palimpsest_tui.commands import Command
 
 
 class CommandProvider(Provider):

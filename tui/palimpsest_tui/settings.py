@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import tempfile
-import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -70,10 +69,16 @@ def load_settings(path: Path | None = None) -> Loaded:
     """Read the settings file. What is wrong with it is told, and the default used instead."""
     path = settings_path() if path is None else path
     try:
-        raw = tomllib.loads(path.read_text(encoding="utf-8"))
+        written = path.read_text(encoding="utf-8")
     except FileNotFoundError:
         return Loaded(Settings(), [])
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+    except (OSError, UnicodeDecodeError) as error:
+        return Loaded(Settings(), [f"The settings file cannot be read ({error}); the defaults are used."])
+    import tomllib  # most people have no such file
+
+    try:
+        raw = tomllib.loads(written)
+    except tomllib.TOMLDecodeError as error:
         return Loaded(Settings(), [f"The settings file cannot be read ({error}); the defaults are used."])
     values: dict[str, Any] = {}
     problems: list[str] = []

@@ -6,15 +6,12 @@ an absent session, the cursor's content and the budget are the provider's to loo
 
 from __future__ import annotations
 
-import hashlib
 import os
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
-
-import platformdirs
 
 from palimpsest_core.base.cancel import CancelToken, check
 from palimpsest_core.base.errors import ErrorCode, SessionQueryError
@@ -28,6 +25,7 @@ from palimpsest_core.query.durable import DurableSource
 from palimpsest_core.search.fts5.database import IndexDamaged
 from palimpsest_core.search.fts5.provider import Fts5Provider
 from palimpsest_core.search.fts5.searcher import Options
+from palimpsest_core.search.place import MEMORY
 from palimpsest_core.search.request import ABSENT, event_search, literal_scan, session_search
 from palimpsest_core.storage.locks import FileLock
 from palimpsest_core.sync.logtext import LogTexts
@@ -36,13 +34,6 @@ from palimpsest_core.sync.reconcile import Reconciler, Refresh, SyncProgress
 
 _T = TypeVar("_T")
 _LOOK_SECONDS = 0.05
-_MEMORY = ":memory:"
-
-
-def default_index_path(root: Path) -> Path:
-    """Where the index of a root is kept for this user: one file for each real path, in the platform's cache folder."""
-    name = hashlib.sha256(os.fsencode(os.path.realpath(root))).hexdigest()[:24]
-    return platformdirs.user_cache_path("palimpsest", appauthor=False) / f"{name}.sqlite"
 
 
 class IndexStatus(Record, frozen=True):
@@ -256,7 +247,7 @@ class SearchService:
             if progress is not None:
                 progress(Progress(step.bytes_done, step.bytes_total, "bytes", step.path))
 
-        lock = None if self._index == _MEMORY else FileLock(f"{self._index}.lock")
+        lock = None if self._index == MEMORY else FileLock(f"{self._index}.lock")
         if lock is not None and not lock.acquire():
             return Refresh(elsewhere=True)
         try:
@@ -284,7 +275,7 @@ class SearchService:
         provider = self.index()
         if provider is None:
             return IndexStatus(path=self._index, open=False, bytes=0, logs=0, notices=[])
-        size = os.path.getsize(self._index) if self._index != _MEMORY and os.path.exists(self._index) else 0
+        size = os.path.getsize(self._index) if self._index != MEMORY and os.path.exists(self._index) else 0
         return IndexStatus(
             path=self._index,
             open=True,

@@ -11,13 +11,13 @@ from palimpsest_core import LogHealth, printable_line
 from palimpsest_core.model.health import Ailment
 from palimpsest_tui.jobs.asking import sentence
 from palimpsest_tui.jobs.health import Looked, beside, look_through, rescue_log, why_not
-from palimpsest_tui.screens.health import HealthScreen
-from palimpsest_tui.screens.rescue import RescueScreen
 from palimpsest_tui.widgets.health_rows import chief
 
 if TYPE_CHECKING:
     from palimpsest_core import CancelToken, Engine, Rescue
     from palimpsest_tui.flows.desk import Desk
+    from palimpsest_tui.screens.health import HealthScreen
+    from palimpsest_tui.screens.rescue import RescueScreen
 
 
 def _health(engine: Engine, cancel: CancelToken) -> list[LogHealth]:
@@ -46,6 +46,8 @@ class Ailing:
 
     def show(self) -> None:
         """Show the health screen, at the open log if that is one of them."""
+        from palimpsest_tui.screens.health import HealthScreen
+
         if self._desk.engine.root is None:
             self._desk.say("There is no root to look through.", bad=True)
             return
@@ -121,6 +123,8 @@ class Ailing:
 
     def rescue(self, health: LogHealth) -> None:
         """Show what a copy of the readable rows would be."""
+        from palimpsest_tui.screens.rescue import RescueScreen
+
         if health.session_id is None or not health.readable:
             self._desk.say("Nothing of that file can be read, so there is nothing to copy.", bad=True)
             return

@@ -6,13 +6,14 @@ from typing import TYPE_CHECKING
 
 from textual.content import Content
 
-from palimpsest_core import Finding, FindingCode, OpenLog, SecondLook, printable_line, second_look
+from palimpsest_core import FindingCode, printable_line, second_look
 from palimpsest_core.model.health import AILMENT_OF, CODE_WORDS, Ailment
 from palimpsest_tui.widgets import numbers
 from palimpsest_tui.widgets.badges import NEWEST_KNOWN
 from palimpsest_tui.widgets.cells import clip
 
 if TYPE_CHECKING:
+    from palimpsest_core import Finding, OpenLog, SecondLook
     from palimpsest_tui.flows.desk import Desk
 
 

@@ -7,18 +7,19 @@ import shlex
 from functools import partial
 from typing import TYPE_CHECKING
 
-from palimpsest_core import CancelToken, OpenLog, printable
-from palimpsest_tui.jobs.clipboard import Copied, copy_with_tool, save_copy
+from palimpsest_core import printable
+from palimpsest_tui.jobs.clipboard import copy_with_tool, save_copy
 from palimpsest_tui.jobs.reading import Reading, read_event
-from palimpsest_tui.screens.resume import ResumeScreen
 from palimpsest_tui.settings import settings_path
 from palimpsest_tui.widgets import numbers
 from palimpsest_tui.widgets.inspector import Tab
 from palimpsest_tui.widgets.session_list import title_of
 
 if TYPE_CHECKING:
+    from palimpsest_core import CancelToken, OpenLog
     from palimpsest_core.model.session import SessionSummary
     from palimpsest_tui.flows.desk import Desk
+    from palimpsest_tui.jobs.clipboard import Copied
 
 _OSC_MAX = 74_000
 """Terminals drop longer OSC 52 sequences without a word (100,000 bytes of base64 in most of them)."""
@@ -121,6 +122,8 @@ class Copying:
 
     def resume(self) -> None:
         """Show the command that resumes the session."""
+        from palimpsest_tui.screens.resume import ResumeScreen
+
         session = self._desk.listing.selected()
         if session is None:
             self._desk.say("Choose a session first.", bad=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from palimpsest_core import Engine, printable_line
+from palimpsest_core import printable_line
 from palimpsest_tui.flows.ailing import Ailing
 from palimpsest_tui.flows.beyond import Beyond
 from palimpsest_tui.flows.copying import Copying
@@ -23,9 +23,7 @@ from palimpsest_tui.flows.panes import Panes
 from palimpsest_tui.flows.telling import Telling
 from palimpsest_tui.flows.walking import Walking
 from palimpsest_tui.jobs.asking import Jobs, sentence
-from palimpsest_tui.screens.help import HelpScreen
 from palimpsest_tui.screens.window import Window
-from palimpsest_tui.settings import Settings, State
 from palimpsest_tui.themes import NAMES
 from palimpsest_tui.widgets.inspector import Inspector
 from palimpsest_tui.widgets.lineage_tree import LineageTree
@@ -34,7 +32,9 @@ from palimpsest_tui.widgets.session_list import SessionList
 from palimpsest_tui.widgets.timeline import Timeline
 
 if TYPE_CHECKING:
+    from palimpsest_core import Engine
     from palimpsest_tui.screens.ledger import LedgerScreen
+    from palimpsest_tui.settings import Settings, State
 
 
 class Desk:
@@ -105,6 +105,8 @@ class Desk:
 
     def help(self) -> None:
         """Show the keys that are valid here."""
+        from palimpsest_tui.screens.help import HelpScreen
+
         self.push(HelpScreen(self.panes.focused() or "search", self.screen.keymap))
 
     def escape(self) -> None:

@@ -7,18 +7,17 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from palimpsest_core import Progress
 from palimpsest_core.base.paths import typed_path
 from palimpsest_tui.jobs.asking import sentence
 from palimpsest_tui.jobs.exporting import Run, Stage, open_folder, plan_export, why, write_export
-from palimpsest_tui.screens.export import ExportScreen
 from palimpsest_tui.widgets import numbers
 from palimpsest_tui.widgets.session_list import title_of
 
 if TYPE_CHECKING:
-    from palimpsest_core import ExportPlan, ExportResult
+    from palimpsest_core import ExportPlan, ExportResult, Progress
     from palimpsest_core.model.session import SessionSummary
     from palimpsest_tui.flows.desk import Desk
+    from palimpsest_tui.screens.export import ExportScreen
 
 
 class Exporting:
@@ -103,6 +102,8 @@ class Exporting:
             run.target = None
 
     def _show(self, run: Run) -> None:
+        from palimpsest_tui.screens.export import ExportScreen
+
         self._window = ExportScreen(run, self)
         self._desk.push(self._window, self._hidden)
 

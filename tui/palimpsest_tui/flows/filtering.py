@@ -6,7 +6,6 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from palimpsest_core import printable_line
-from palimpsest_tui.screens.choose import Choice, ChooseScreen
 from palimpsest_tui.searching.words import KINDS, without_chip
 
 if TYPE_CHECKING:
@@ -23,6 +22,8 @@ class Filtering:
 
     def menu(self) -> None:
         """Choose a filter, or one of those in force to take it away."""
+        from palimpsest_tui.screens.choose import Choice, ChooseScreen
+
         choices = [
             Choice(f"remove {printable_line(chip.word)}", "in force", f"remove:{place}")
             for place, chip in enumerate(self._desk.finding.search.chips)
@@ -37,6 +38,8 @@ class Filtering:
             chip = self._desk.finding.search.chips[int(kind.removeprefix("remove:"))]
             self._desk.search_bar.set_text(without_chip(self._desk.search_bar.text, chip))
             return
+        from palimpsest_tui.screens.choose import Choice, ChooseScreen
+
         values = self._desk.search_bar.input.values().get(kind, [])
         choices = [Choice(printable_line(value), "", value) for value in values]
         choices += [Choice(f"not {printable_line(value)}", "exclude", f"-{value}") for value in values[:20]]

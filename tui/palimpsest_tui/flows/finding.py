@@ -8,13 +8,11 @@ from typing import TYPE_CHECKING
 
 from textual.timer import Timer
 
-from palimpsest_core import ErrorCode, OpenLog, SessionQueryError, printable_line
-from palimpsest_core.model.search import SessionHit
-from palimpsest_core.model.session import SessionSummary
+from palimpsest_core import ErrorCode, SessionQueryError, printable_line
 from palimpsest_tui.flows.scopes import Scopes
 from palimpsest_tui.flows.tallying import bar_facts
 from palimpsest_tui.jobs.asking import sentence
-from palimpsest_tui.jobs.searching import Ask, Hits, matches_in, matches_without_header, scan_logs, search_index
+from palimpsest_tui.jobs.searching import Ask, matches_in, matches_without_header, scan_logs, search_index
 from palimpsest_tui.jobs.seeking import Seeker
 from palimpsest_tui.searching.resolve import Resolved, Scope, resolve
 from palimpsest_tui.searching.vocabulary import vocabulary
@@ -24,7 +22,11 @@ from palimpsest_tui.widgets.cells import Matcher
 from palimpsest_tui.widgets.session_list import Found
 
 if TYPE_CHECKING:
+    from palimpsest_core import OpenLog
+    from palimpsest_core.model.search import SessionHit
+    from palimpsest_core.model.session import SessionSummary
     from palimpsest_tui.flows.desk import Desk
+    from palimpsest_tui.jobs.searching import Hits
 
 _DEBOUNCE_S = 0.05
 _HISTORY = 100

@@ -5,13 +5,14 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from palimpsest_core import CancelToken, Engine, FindingCode, OpenLog, printable_line
-from palimpsest_core.model.session import SessionState, SessionSummary
-from palimpsest_tui.screens.choose import Choice, ChooseScreen
+from palimpsest_core import FindingCode, printable_line
+from palimpsest_core.model.session import SessionState
 from palimpsest_tui.widgets import numbers
 from palimpsest_tui.widgets.badges import NEWEST_KNOWN
 
 if TYPE_CHECKING:
+    from palimpsest_core import CancelToken, Engine, OpenLog
+    from palimpsest_core.model.session import SessionSummary
     from palimpsest_tui.flows.desk import Desk
 
 _RIVALS = frozenset({FindingCode.GENERATION_DIVERGENCE, FindingCode.DUPLICATE_ID, FindingCode.TWIN_ENCODING})
@@ -112,6 +113,8 @@ class Generations:
         if not self.files:
             self._desk.say("This session has one file only.")
             return
+        from palimpsest_tui.screens.choose import Choice, ChooseScreen
+
         choices = [Choice(*describe(file, number == 0), file.path) for number, file in enumerate(self.files)]
         self._desk.push(ChooseScreen("Files of this session", choices), self._chosen)
 

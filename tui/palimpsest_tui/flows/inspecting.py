@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 from textual.timer import Timer
 
-from palimpsest_core import OpenLog
 from palimpsest_tui.jobs.reading import Reading, read_event
 from palimpsest_tui.reading.lines import EMPTY, Document, Link
 from palimpsest_tui.widgets.cells import Matcher
 from palimpsest_tui.widgets.inspector import Tab
 
 if TYPE_CHECKING:
+    from palimpsest_core import OpenLog
     from palimpsest_tui.flows.desk import Desk
 
 _REST_S = 0.03

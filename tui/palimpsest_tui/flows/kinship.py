@@ -5,12 +5,13 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from palimpsest_core import CancelToken, Engine, ErrorCode, SessionQueryError, printable_line
-from palimpsest_core.model.session import SessionTrace
+from palimpsest_core import ErrorCode, SessionQueryError, printable_line
 from palimpsest_tui.jobs.asking import sentence
 from palimpsest_tui.widgets.lineage_rows import Compaction, lineage_rows, unreadable_row
 
 if TYPE_CHECKING:
+    from palimpsest_core import CancelToken, Engine
+    from palimpsest_core.model.session import SessionTrace
     from palimpsest_tui.flows.desk import Desk
 
 _COMPACTIONS_MAX = 40

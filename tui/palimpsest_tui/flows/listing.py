@@ -11,15 +11,19 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
-from palimpsest_core import CancelToken, Engine, printable_line
-from palimpsest_core.model.session import SessionState, SessionSummary
+from palimpsest_core import printable_line
+from palimpsest_core.model.session import SessionState
 from palimpsest_tui.widgets import numbers
 from palimpsest_tui.widgets.badges import is_ailing
 from palimpsest_tui.widgets.session_list import summaries_by_id
-from palimpsest_tui.widgets.session_rows import Grouping, ListRow, Sort, arrange
+from palimpsest_tui.widgets.session_rows import Grouping, Sort, arrange
 
 if TYPE_CHECKING:
+    from palimpsest_core import CancelToken, Engine
+    from palimpsest_core.model.session import SessionSummary
     from palimpsest_tui.flows.desk import Desk
+    from palimpsest_tui.jobs.early import Early
+    from palimpsest_tui.widgets.session_rows import ListRow
 
 _PREVIEW_S = 0.12
 _FIRST_REST_S = 0.3
@@ -93,6 +97,8 @@ class Listing:
         self.sessions: list[SessionSummary] = []
         self._come_back: str | None = None
         self.by_id: Mapping[str, SessionSummary] = {}
+        self.total = 0
+        """How many sessions there are; the first ones are shown before all of them are read."""
         self.loaded = False
         self.took_s = 0.0
         """How long the list took to be read the last time."""
@@ -105,6 +111,21 @@ class Listing:
         self._kin: list[tuple[object, ...]] = []
 
     # Loading -----------------------------------------------------------------------------------------------------
+
+    def start(self, early: Early | None) -> None:
+        """Begin with the first sessions, where they are there by now; all are asked for after the first paint."""
+        if self.root is None or early is None:
+            self.load()
+            return
+        known = early.result() if early.done() and early.exception() is None else None
+        # What was looked up are the newest and their families.
+        fits = self.sort is Sort.ACTIVITY and self.grouping is not Grouping.PROJECT
+        if known is not None and known.sessions and fits and not self._desk.finding.has_phrase:
+            self.sessions, self.total = known.sessions, known.total
+            self.by_id = summaries_by_id(self.sessions)
+            self._twice = _told_twice(self.sessions)
+            self._arranged((self.sessions, arrange(self.sessions, self.sort, self.grouping)))
+        self._desk.screen.call_after_refresh(self.load)
 
     def load(self) -> None:
         """Ask for the sessions, at once from the index or else from the headers. Asked while it runs, it runs again."""
@@ -146,6 +167,7 @@ class Listing:
         """Tell those whom it concerns. A log that only grew changes no family and no value of a filter word."""
         moved = listed.kin != self._kin
         self.sessions, self.by_id, self._twice, self._kin = listed.sessions, listed.by_id, listed.twice, listed.kin
+        self.total = len(self.sessions)
         self.show()
         self._desk.finding.sessions_changed()
         self._desk.opening.sessions_changed()
@@ -224,8 +246,8 @@ class Listing:
         """The title of the pane."""
         if self._desk.finding.has_phrase:
             return
-        shown = f"  {numbers.exact(self._shown)} of {numbers.exact(len(self.sessions))}"
-        counted = shown if self._shown != len(self.sessions) else ""
+        shown = f"  {numbers.exact(self._shown)} of {numbers.exact(self.total)}"
+        counted = shown if self._shown != self.total else ""
         self._desk.panes.title("sessions", f"1 Sessions  {self.sort.value} · {self.grouping.value}{counted}")
 
     def _say_empty(self, wanted: Sequence[SessionSummary]) -> None:

@@ -9,16 +9,19 @@ from typing import TYPE_CHECKING
 
 from textual.timer import Timer
 
-from palimpsest_core import BOUNDARY, Growth, OpenLog, printable_line
+from palimpsest_core import BOUNDARY, printable_line
 from palimpsest_tui.jobs.asking import sentence
-from palimpsest_tui.jobs.indexing import Orders, Report, run_indexer
-from palimpsest_tui.jobs.opening import Grown, grow_log
+from palimpsest_tui.jobs.indexing import Orders, run_indexer
+from palimpsest_tui.jobs.opening import grow_log
 from palimpsest_tui.jobs.watching import watch_log, watch_root
 from palimpsest_tui.widgets import numbers
 from palimpsest_tui.widgets.timeline_views import View
 
 if TYPE_CHECKING:
+    from palimpsest_core import Growth, OpenLog
     from palimpsest_tui.flows.desk import Desk
+    from palimpsest_tui.jobs.indexing import Report
+    from palimpsest_tui.jobs.opening import Grown
 
 _LIST_SOON_S = 0.3
 _LIST_REST_S = 2.0

@@ -6,7 +6,6 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from palimpsest_core import printable_line
-from palimpsest_tui.screens.choose import Choice, ChooseScreen
 from palimpsest_tui.widgets.session_list import title_of
 
 if TYPE_CHECKING:
@@ -49,6 +48,8 @@ class Marking:
 
     def list(self) -> None:
         """Choose among all marks."""
+        from palimpsest_tui.screens.choose import Choice, ChooseScreen
+
         choices = []
         for session_id, seqs in self._desk.state.marks.items():
             session = self._desk.listing.by_id.get(session_id)

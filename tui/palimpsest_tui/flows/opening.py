@@ -8,19 +8,22 @@ from functools import partial
 from time import monotonic
 from typing import TYPE_CHECKING
 
-from palimpsest_core import CancelToken, Flag, OpenLog, printable_line
+from palimpsest_core import CancelToken, Flag, printable_line
 from palimpsest_core.model.event import Surface
-from palimpsest_core.model.session import SessionState, SessionSummary
+from palimpsest_core.model.session import SessionState
 from palimpsest_tui.flows.history import JumpHistory, Spot
 from palimpsest_tui.jobs.asking import sentence
-from palimpsest_tui.jobs.opening import Loaded, Loading, arrange_log, open_log, read_gists, shown_length
+from palimpsest_tui.jobs.opening import arrange_log, open_log, read_gists, shown_length
 from palimpsest_tui.widgets import numbers
 from palimpsest_tui.widgets.session_list import title_of
-from palimpsest_tui.widgets.timeline import Timeline
 from palimpsest_tui.widgets.timeline_views import View, build_rows, classes
 
 if TYPE_CHECKING:
+    from palimpsest_core import OpenLog
+    from palimpsest_core.model.session import SessionSummary
     from palimpsest_tui.flows.desk import Desk
+    from palimpsest_tui.jobs.opening import Loaded, Loading
+    from palimpsest_tui.widgets.timeline import Timeline
 
 _SMALL = 5_000
 

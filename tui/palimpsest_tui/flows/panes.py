@@ -9,10 +9,9 @@ from textual.content import Content
 from textual.timer import Timer
 from textual.widget import Widget
 
-from palimpsest_tui.widgets.line_list import LineList
-
 if TYPE_CHECKING:
     from palimpsest_tui.flows.desk import Desk
+    from palimpsest_tui.widgets.line_list import LineList
 
 ORDER = ("sessions", "timeline", "inspector", "lineage")
 _OUT = {"inspector": "timeline", "timeline": "sessions", "lineage": "timeline"}

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from palimpsest_core import Flag
-from palimpsest_core.model.session import SessionSummary
 from palimpsest_tui.searching.resolve import Scope
 
 if TYPE_CHECKING:
+    from palimpsest_core.model.session import SessionSummary
     from palimpsest_tui.flows.desk import Desk
     from palimpsest_tui.jobs.searching import Hits
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 from bisect import bisect_left
 from typing import TYPE_CHECKING
 
-from palimpsest_tui.reading.lines import Line, Piece
+from palimpsest_tui.reading.lines import Piece
 from palimpsest_tui.widgets import numbers
 
 if TYPE_CHECKING:
     from palimpsest_tui.flows.desk import Desk
     from palimpsest_tui.flows.finding import Finding
+    from palimpsest_tui.reading.lines import Line
 
 
 def bar_facts(desk: Desk, finding: Finding) -> Line:

@@ -10,8 +10,7 @@ from textual.timer import Timer
 
 from palimpsest_core import SURFACE_OF, FindingCode, Flag, printable_line
 from palimpsest_core.model.health import AILMENT_OF, CODE_WORDS, Ailment
-from palimpsest_core.model.session import SessionSummary
-from palimpsest_tui.reading.lines import Line, Piece
+from palimpsest_tui.reading.lines import Piece
 from palimpsest_tui.widgets import numbers
 from palimpsest_tui.widgets.badges import BADGE, BADGE_STYLE, STATE_WORD
 from palimpsest_tui.widgets.session_list import title_of
@@ -19,7 +18,9 @@ from palimpsest_tui.widgets.session_rows import project_name
 from palimpsest_tui.widgets.status_bar import Bar
 
 if TYPE_CHECKING:
+    from palimpsest_core.model.session import SessionSummary
     from palimpsest_tui.flows.desk import Desk
+    from palimpsest_tui.reading.lines import Line
 
 _SAID_S = 5.0
 _BAD = frozenset({Ailment.UNREADABLE, Ailment.DAMAGED})
@@ -82,7 +83,7 @@ class Telling:
         right: Line = []
         if self.index_text:
             right.append(Piece(self.index_text, "bar--dim"))
-        count = len(desk.listing.sessions)
+        count = desk.listing.total
         if count and desk.screen.size.width >= 90:
             right.append(Piece(numbers.plural(count, "session"), "bar--dim"))
         if desk.exporting.progress_text:

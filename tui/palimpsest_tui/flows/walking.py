@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from palimpsest_core import BOUNDARY, Flag, OpenLog
+from palimpsest_core import BOUNDARY, Flag
 from palimpsest_tui.widgets.timeline_views import View
 
 if TYPE_CHECKING:
+    from palimpsest_core import OpenLog
     from palimpsest_tui.flows.desk import Desk
 
 _IS_TURN = bytes(int(value & Flag.TURN != 0) for value in range(256))

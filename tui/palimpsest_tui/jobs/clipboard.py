@@ -7,11 +7,12 @@ import shutil
 import subprocess
 import tempfile
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from platformdirs import user_state_path
 
-from palimpsest_core import CancelToken
+if TYPE_CHECKING:
+    from palimpsest_core import CancelToken
 
 _TIMEOUT_S = 3
 _TOOLS: tuple[tuple[str, tuple[str, ...], tuple[str, ...]], ...] = (

@@ -11,11 +11,11 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from palimpsest_core import CancelToken, Engine, ExportError, ExportErrorCode, Progress
-from palimpsest_tui.jobs.asking import Tell
+from palimpsest_core import ExportError, ExportErrorCode
 
 if TYPE_CHECKING:
-    from palimpsest_core import ExportPlan, ExportResult
+    from palimpsest_core import CancelToken, Engine, ExportPlan, ExportResult, Progress
+    from palimpsest_tui.jobs.asking import Tell
 
 _TELL_S = 0.1
 

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from palimpsest_core import CancelToken, Engine, Finding, LogHealth, RowCounts, SessionQueryError, WriteRefused
+from palimpsest_core import SessionQueryError, WriteRefused
 from palimpsest_core.base.errors import ErrorCode
 from palimpsest_tui.jobs.asking import Tell, sentence
 
 if TYPE_CHECKING:
-    from palimpsest_core import Rescue
+    from palimpsest_core import CancelToken, Engine, Finding, LogHealth, Rescue, RowCounts
 
 
 class Looked(NamedTuple):

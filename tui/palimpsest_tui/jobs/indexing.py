@@ -7,12 +7,15 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
 import palimpsest_core
-from palimpsest_core import CancelToken, Engine
-from palimpsest_tui.jobs.asking import Tell
+
+if TYPE_CHECKING:
+    from palimpsest_core import CancelToken, Engine
+    from palimpsest_tui.jobs.asking import Tell
 
 _WAIT_S = 3
 

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from time import monotonic
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from palimpsest_core import CancelToken, Engine, Flag, Gist, Growth, OpenLog
-from palimpsest_tui.jobs.asking import Tell
+from palimpsest_core import Flag
 from palimpsest_tui.widgets.timeline import read_gist
-from palimpsest_tui.widgets.timeline_rows import TimelineRows
-from palimpsest_tui.widgets.timeline_views import View, build_rows
+from palimpsest_tui.widgets.timeline_views import build_rows
+
+if TYPE_CHECKING:
+    from palimpsest_core import CancelToken, Engine, Gist, Growth, OpenLog
+    from palimpsest_tui.jobs.asking import Tell
+    from palimpsest_tui.widgets.timeline_rows import TimelineRows
+    from palimpsest_tui.widgets.timeline_views import View
 
 _GISTS_AT_ONCE = 8
 _TELL_S = 0.25

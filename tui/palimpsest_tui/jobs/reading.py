@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from palimpsest_core import CancelToken, OpenLog, SecondLook
-from palimpsest_tui.reading.beyond import damage_lines, foreign_lines, missing_lines
-from palimpsest_tui.reading.event_doc import TextBuilder
-from palimpsest_tui.reading.facts import fact_lines, facts_of
-from palimpsest_tui.reading.lines import Document
-from palimpsest_tui.reading.raw_doc import raw_document
-from palimpsest_tui.reading.trace_doc import trace_document
 from palimpsest_tui.widgets.inspector import Tab
+
+if TYPE_CHECKING:
+    from palimpsest_core import CancelToken, OpenLog, SecondLook
+    from palimpsest_tui.reading.lines import Document
 
 RUN_MAX = 20_000
 
@@ -36,6 +33,13 @@ class Reading(NamedTuple):
 
 def read_event(log: OpenLog, index: int, reading: Reading, cancel: CancelToken) -> Document:
     """The document of one event."""
+    # Loaded by the first worker that needs it: the first list does not wait for the highlighter and the rest.
+    from palimpsest_tui.reading.beyond import damage_lines, foreign_lines, missing_lines
+    from palimpsest_tui.reading.event_doc import TextBuilder
+    from palimpsest_tui.reading.facts import fact_lines, facts_of
+    from palimpsest_tui.reading.raw_doc import raw_document
+    from palimpsest_tui.reading.trace_doc import trace_document
+
     facts = facts_of(log, index)
     head = fact_lines(facts, reading.width)
     head += damage_lines(log, index, reading.look, reading.width)

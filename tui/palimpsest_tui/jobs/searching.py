@@ -5,17 +5,20 @@ from __future__ import annotations
 import time as clock
 from collections.abc import Callable, Iterator, Mapping
 from itertools import islice
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
-from palimpsest_core import CancelToken, OpenLog, SessionQueryError, Surface, literal_pattern
 from palimpsest_core import Matcher as WordMatcher
+from palimpsest_core import SessionQueryError, Surface, literal_pattern
 from palimpsest_core.model.search import EventHit, SessionHit
-from palimpsest_core.model.session import SessionSummary
-from palimpsest_tui.jobs.asking import Tell
-from palimpsest_tui.jobs.seeking import Seeker
-from palimpsest_tui.searching.resolve import ToolWord
+
+if TYPE_CHECKING:
+    from palimpsest_core import CancelToken, OpenLog
+    from palimpsest_core.model.session import SessionSummary
+    from palimpsest_tui.jobs.asking import Tell
+    from palimpsest_tui.jobs.seeking import Seeker
+    from palimpsest_tui.searching.resolve import ToolWord
 
 HITS_MAX = 2_000
 MATCHES_MAX = 5_000

@@ -3,11 +3,16 @@ where the index lives in its memory."""
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from palimpsest_core import CancelToken, Engine, Flag, OpenLog, SearchClient, call_of, tool_result
-from palimpsest_core.model.search import EventHit, EventPage, SessionPage
+from palimpsest_core import ErrorCode, Flag, SessionQueryError, call_of, tool_result
+from palimpsest_core.model.search import EventHit
+
+if TYPE_CHECKING:
+    from palimpsest_core import CancelToken, Engine, OpenLog, SearchClient
+    from palimpsest_core.model.search import EventPage, SessionPage
 
 PAGE = 100
 _BATCH = 64
@@ -22,25 +27,44 @@ class Seeker:
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
-        self._client: SearchClient | None = None
-        if engine.root is not None and str(engine.index) != _MEMORY:
-            self._client = SearchClient(
-                root=str(engine.root),
-                index=engine.index_path,
-                config=engine.config,
-                own_path=engine.index is None,
-            )
+        self._elsewhere = engine.root is not None and str(engine.index) != _MEMORY
+        """Whether a process of its own answers."""
+        self._making = threading.Lock()
+        self._made: SearchClient | None = None
+        self._closed = False
+
+    @property
+    def _client(self) -> SearchClient | None:
+        """The way to the process, loaded by the first worker that asks."""
+        if not self._elsewhere:
+            return None
+        with self._making:
+            if self._made is None:
+                if self._closed:
+                    raise SessionQueryError(ErrorCode.ABORTED, "The app is closing.")
+                from palimpsest_core import SearchClient
+
+                engine = self._engine
+                self._made = SearchClient(
+                    root=str(engine.root),
+                    index=engine.index_path,
+                    config=engine.config,
+                    own_path=engine.index is None,
+                )
+            return self._made
 
     def warm(self, cancel: CancelToken) -> None:
         """Start the process, so that the first search finds it there."""
         cancel.raise_if_set()
-        if self._client is not None:
-            self._client.start()
+        if (client := self._client) is not None:
+            client.start()
 
     def close(self) -> None:
         """Stop the process."""
-        if self._client is not None:
-            self._client.close()
+        with self._making:
+            self._closed = True
+        if self._made is not None:
+            self._made.close()
 
     def sessions(
         self, phrase: str, sessions: Filters, events: Filters, cursor: str | None, cancel: CancelToken

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import os
+from typing import TYPE_CHECKING
 
-from palimpsest_core import CancelToken, OpenLog, Watcher
-from palimpsest_tui.jobs.asking import Tell
+if TYPE_CHECKING:
+    from palimpsest_core import CancelToken, OpenLog
+    from palimpsest_tui.jobs.asking import Tell
 
 _LOOK_S = 0.2
 
 
 def watch_root(root: str, cancel: CancelToken, tell: Tell[frozenset[str]]) -> None:
     """Tell the session folders in which a log changed, until the token is set."""
+    from palimpsest_core import Watcher
+
     for folders in Watcher(root).changes(cancel):
         tell(folders)
 

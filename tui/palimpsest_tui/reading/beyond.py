@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from palimpsest_core import LABELS, LANE_FIRST, LANE_SECOND, Event, Flag, OpenLog, SecondLook, printable_line
-from palimpsest_core.model.finding import Finding, FindingCode
-from palimpsest_tui.reading.lines import Line, Piece, plain, wrap
+from palimpsest_core import LABELS, LANE_FIRST, LANE_SECOND, Flag, printable_line
+from palimpsest_core.model.finding import FindingCode
+from palimpsest_tui.reading.lines import Piece, plain, wrap
 from palimpsest_tui.widgets.badges import NEWEST_KNOWN
+
+if TYPE_CHECKING:
+    from palimpsest_core import Event, OpenLog, SecondLook
+    from palimpsest_core.model.finding import Finding
+    from palimpsest_tui.reading.lines import Line
 
 _LANE_WORDS = {LANE_FIRST: "first", LANE_SECOND: "second"}
 

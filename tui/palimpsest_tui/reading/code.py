@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 from pygments.lexer import Lexer
 from pygments.lexers import get_lexer_by_name, get_lexer_for_filename
 from pygments.token import Comment, Generic, Keyword, Literal, Name, Number, Operator, String, Token, _TokenType
 from pygments.util import ClassNotFound
 
-from palimpsest_tui.reading.lines import Line, Piece
+from palimpsest_tui.reading.lines import Piece
+
+if TYPE_CHECKING:
+    from palimpsest_tui.reading.lines import Line
 
 HIGHLIGHT_MAX_CHARS = 40_000
 """Longer code is shown plain: highlighting runs at about 1 MB a second."""
@@ -33,7 +37,6 @@ CODE_STYLES = {
     Generic.Heading: "text--heading",
     Generic.Subheading: "text--heading",
 }
-CODE_CLASSES = {"code--comment", "code--keyword", "code--string", "code--number", "code--name"}
 
 
 @lru_cache(maxsize=64)

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from palimpsest_core import Flag, OpenLog, printable_line
-from palimpsest_core.model.event import Surface
-from palimpsest_tui.reading.lines import Line, Piece, wrap
+from palimpsest_core import Flag, printable_line
+from palimpsest_tui.reading.lines import Piece, wrap
 from palimpsest_tui.widgets import numbers
 from palimpsest_tui.widgets.badges import BADGE, BADGE_STYLE
+
+if TYPE_CHECKING:
+    from palimpsest_core import OpenLog
+    from palimpsest_core.model.event import Surface
+    from palimpsest_tui.reading.lines import Line
 
 _MANY = 6
 

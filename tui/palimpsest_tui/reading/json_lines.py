@@ -7,10 +7,13 @@ that stands twice are seen as they are. Objects and lists fold.
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from palimpsest_core import printable_line
-from palimpsest_tui.reading.lines import Document, FixedBlock, Line, Piece, plain
+from palimpsest_tui.reading.lines import Document, FixedBlock, Piece, plain
+
+if TYPE_CHECKING:
+    from palimpsest_tui.reading.lines import Line
 
 LAYOUT_MAX_CHARS = 400_000
 """A longer line is shown as stored: laying out runs at about 3 MB a second."""

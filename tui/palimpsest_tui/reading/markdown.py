@@ -10,11 +10,13 @@ from rich.cells import cell_len
 
 from palimpsest_core import printable, printable_line
 from palimpsest_tui.reading.code import code_lines, lexer_named
-from palimpsest_tui.reading.lines import Line, Piece, plain, wrap
+from palimpsest_tui.reading.lines import Piece, plain, wrap
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
     from markdown_it.token import Token
+
+    from palimpsest_tui.reading.lines import Line
 
 MARKDOWN_MAX_CHARS = 40_000
 """Longer text is shown plain: 40 kB take about 40 ms, and a person reads it as text anyway."""

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from palimpsest_core import CancelToken, escaped
+from palimpsest_core import escaped
 from palimpsest_tui.reading.json_lines import JsonDocument, NotLaidOut, lay_out, stored_notice
-from palimpsest_tui.reading.lines import Document, FixedBlock, Line, LongBlock
+from palimpsest_tui.reading.lines import Document, FixedBlock, LongBlock
 from palimpsest_tui.widgets import numbers
+
+if TYPE_CHECKING:
+    from palimpsest_core import CancelToken
+    from palimpsest_tui.reading.lines import Line
 
 
 def raw_document(

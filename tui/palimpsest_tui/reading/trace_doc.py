@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from typing import TYPE_CHECKING
 
-from palimpsest_core import CancelToken, Gist, OpenLog, SessionLink, gist, printable_line, session_links
-from palimpsest_core.model.event import Surface
-from palimpsest_tui.reading.facts import Facts
-from palimpsest_tui.reading.lines import Document, FixedBlock, Line, Link, Piece, plain
+from palimpsest_core import gist, printable_line, session_links
+from palimpsest_tui.reading.lines import Document, FixedBlock, Link, Piece, plain
 from palimpsest_tui.widgets.badges import BADGE, BADGE_STYLE
 from palimpsest_tui.widgets.cells import clip, fit
+
+if TYPE_CHECKING:
+    from palimpsest_core import CancelToken, Gist, OpenLog, SessionLink
+    from palimpsest_core.model.event import Surface
+    from palimpsest_tui.reading.facts import Facts
+    from palimpsest_tui.reading.lines import Line
 
 _SHOWN_MAX = 500
 

@@ -14,9 +14,9 @@ from textual.widgets import Input
 
 from palimpsest_core import printable_line
 from palimpsest_core.base.paths import typed_path
-from palimpsest_tui.jobs.exporting import Run, Stage
+from palimpsest_tui.jobs.exporting import Stage
 from palimpsest_tui.keys import Where, bindings
-from palimpsest_tui.reading.lines import FixedBlock, Line, Piece, plain, wrap
+from palimpsest_tui.reading.lines import FixedBlock, Piece, plain, wrap
 from palimpsest_tui.screens.pages import Page
 from palimpsest_tui.widgets import numbers
 from palimpsest_tui.widgets.cells import clip
@@ -25,6 +25,8 @@ from palimpsest_tui.widgets.toggle import Toggle
 
 if TYPE_CHECKING:
     from palimpsest_tui.flows.exporting import Exporting
+    from palimpsest_tui.jobs.exporting import Run
+    from palimpsest_tui.reading.lines import Line
 
 _WIDTH = 60
 _BAR = 34

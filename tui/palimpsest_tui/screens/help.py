@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.content import Content
 
-from palimpsest_tui.keys import KEYS, Key, Where, shown
-from palimpsest_tui.reading.lines import FixedBlock, Line, Piece, plain, wrap
+from palimpsest_tui.keys import KEYS, Where, shown
+from palimpsest_tui.reading.lines import FixedBlock, Piece, plain, wrap
 from palimpsest_tui.screens.pages import Page
 from palimpsest_tui.screens.window import Window
 from palimpsest_tui.searching.words import KINDS
@@ -17,6 +18,10 @@ from palimpsest_tui.settings import settings_path
 from palimpsest_tui.widgets.badges import LEGEND
 from palimpsest_tui.widgets.cells import fit, width_of
 from palimpsest_tui.widgets.status_bar import Bar
+
+if TYPE_CHECKING:
+    from palimpsest_tui.keys import Key
+    from palimpsest_tui.reading.lines import Line
 
 _KEYS_WIDTH = 14
 _WIDTH = 72

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from textual.actions import SkipAction
 from textual.app import ComposeResult, SuspendNotSupported
@@ -14,15 +14,13 @@ from textual.containers import Horizontal, Vertical
 from textual.events import DescendantFocus
 from textual.screen import Screen
 
-from palimpsest_core import Engine, printable_line
+from palimpsest_core import printable_line
 from palimpsest_tui.commands import COMMANDS
 from palimpsest_tui.flows.desk import Desk
 from palimpsest_tui.jobs.outside import edit_file, run_command, view_text
 from palimpsest_tui.keys import BY_ID, Where, bindings
-from palimpsest_tui.messages import Answered
 from palimpsest_tui.reading.lines import FixedBlock, plain, wrap
 from palimpsest_tui.screens.pages import Page
-from palimpsest_tui.settings import Settings, State
 from palimpsest_tui.widgets.cells import clip
 from palimpsest_tui.widgets.inspector import Inspector
 from palimpsest_tui.widgets.line_list import LineList
@@ -31,6 +29,12 @@ from palimpsest_tui.widgets.search_bar import SearchBar, SearchInput
 from palimpsest_tui.widgets.session_list import SessionList
 from palimpsest_tui.widgets.status_bar import Bar, KeyLine
 from palimpsest_tui.widgets.timeline import Timeline
+
+if TYPE_CHECKING:
+    from palimpsest_core import Engine
+    from palimpsest_tui.jobs.early import Early
+    from palimpsest_tui.messages import Answered
+    from palimpsest_tui.settings import Settings, State
 
 _NOTICE_STAYS = frozenset({"nav.escape", "help", "palette", "quit"})
 """Commands that leave the first notice where it is; `esc` closes it itself, and does nothing else then."""
@@ -44,12 +48,20 @@ class Start:
     """What the app was started with: what to open at once, what to say, what to search for."""
 
     def __init__(
-        self, *, select: str | None = None, seq: int | None = None, query: str | None = None, notice: str | None = None
+        self,
+        *,
+        select: str | None = None,
+        seq: int | None = None,
+        query: str | None = None,
+        notice: str | None = None,
+        early: Early | None = None,
     ) -> None:
         self.select = select
         self.seq = seq
         self.query = query
         self.notice = notice
+        self.early = early
+        """The first sessions, looked up before the screen was there."""
 
 
 def _breakpoint(extent: int, points: list[tuple[int, str]]) -> str:
@@ -60,7 +72,6 @@ def _breakpoint(extent: int, points: list[tuple[int, str]]) -> str:
 class LedgerScreen(Screen[None]):
     """Sessions, timeline, inspector, lineage, and the search bar above them."""
 
-    CSS_PATH = "ledger.tcss"
     BINDINGS: ClassVar[list[BindingType]] = bindings(Where.MAIN)
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-medium"), (160, "-wide")]  # noqa: RUF012
     VERTICAL_BREAKPOINTS = [(0, "-tiny"), (22, "-short"), (30, "-tall")]  # noqa: RUF012
@@ -121,8 +132,8 @@ class LedgerScreen(Screen[None]):
         desk.telling.where()
         desk.opening.title()
         desk.listing.title()
-        desk.listing.load()
-        desk.living.start()
+        desk.listing.start(None if self._start.query else self._start.early)
+        self.call_after_refresh(desk.living.start)
         if self._start.query:
             desk.search_bar.set_text(self._start.query)
         if self._start.select is not None:

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from palimpsest_tui.reading.lines import Block, Document
+from palimpsest_tui.reading.lines import Document
 from palimpsest_tui.widgets.cells import Matcher
 from palimpsest_tui.widgets.inspector import Inspector
+
+if TYPE_CHECKING:
+    from palimpsest_tui.reading.lines import Block
 
 
 class Page(Inspector):

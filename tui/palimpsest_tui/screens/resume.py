@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import BindingType
@@ -10,10 +10,13 @@ from textual.containers import Vertical
 from textual.content import Content
 
 from palimpsest_core import printable_line
-from palimpsest_tui.reading.lines import FixedBlock, Line, Piece, plain, wrap
+from palimpsest_tui.reading.lines import FixedBlock, Piece, plain, wrap
 from palimpsest_tui.screens.pages import Page
 from palimpsest_tui.screens.window import Window
 from palimpsest_tui.widgets.status_bar import Bar
+
+if TYPE_CHECKING:
+    from palimpsest_tui.reading.lines import Line
 
 
 class ResumeScreen(Window[tuple[str, str, str | None]]):

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from enum import StrEnum
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from palimpsest_core import LABELS
 from palimpsest_core.model.session import Lineage, SessionState, SessionSummary
 from palimpsest_tui.searching.dates import bounds
-from palimpsest_tui.searching.words import IS_EVENT, IS_SHORT, IS_VALUES, Chip, SearchText
+from palimpsest_tui.searching.words import IS_EVENT, IS_SHORT, IS_VALUES
+
+if TYPE_CHECKING:
+    from palimpsest_tui.searching.words import Chip, SearchText
 
 _SURFACES = frozenset(IS_EVENT)
 _TOOL_TYPES = ("tool/call", "tool/result")

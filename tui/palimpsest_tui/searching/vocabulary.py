@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from palimpsest_core import LABELS
-from palimpsest_core.model.session import SessionSummary
 from palimpsest_tui.searching.words import IS_VALUES
 from palimpsest_tui.widgets.session_rows import project_name
+
+if TYPE_CHECKING:
+    from palimpsest_core.model.session import SessionSummary
 
 _IDS_MAX = 2_000
 

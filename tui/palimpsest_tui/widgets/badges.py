@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from palimpsest_core import ailment_of
 from palimpsest_core.model.event import Surface
-from palimpsest_core.model.session import SessionState, SessionSummary
+from palimpsest_core.model.session import SessionState
+
+if TYPE_CHECKING:
+    from palimpsest_core.model.session import SessionSummary
 
 BADGE: dict[Surface, str] = {Surface.CURRENT: "C", Surface.SHADOWED: "S", Surface.LOG_ONLY: "L", Surface.WITHHELD: "W"}
 """What the model sees of an event: C now, S no longer, L never."""
@@ -15,9 +20,6 @@ BADGE_STYLE: dict[Surface, str] = {
     Surface.LOG_ONLY: "badge--log",
     Surface.WITHHELD: "badge--withheld",
 }
-BADGE_CLASSES = {"badge--current", "badge--shadowed", "badge--log", "badge--withheld", "badge--error"}
-"""Component classes of every widget that draws badges; their looks are in the style sheet."""
-
 WITHHELD = "W"
 """The badge of a row that the log's own rules withhold: it never became an event."""
 
@@ -66,8 +68,6 @@ def is_ailing(session: SessionSummary) -> bool:
     """Whether the list knows of trouble with a session's log."""
     return session.state in _BAD or is_odd(session)
 
-
-STATE_CLASSES = {"state--active", "state--interrupted", "state--damaged", "state--newer"}
 
 STATE_WORD: dict[SessionState, str] = {
     SessionState.COMPLETE: "complete",

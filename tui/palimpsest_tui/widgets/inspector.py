@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import ClassVar
+from typing import TYPE_CHECKING
 
 from rich.segment import Segment
 from rich.style import Style
@@ -12,17 +12,14 @@ from textual.message import Message
 from textual.selection import Selection
 from textual.strip import Strip
 
-from palimpsest_tui.reading.code import CODE_CLASSES
-from palimpsest_tui.reading.lines import EMPTY, Document, Link, text_of
-from palimpsest_tui.widgets.badges import BADGE_CLASSES
+from palimpsest_tui.reading.lines import EMPTY, text_of
 from palimpsest_tui.widgets.cells import Matcher
 from palimpsest_tui.widgets.line_list import LineList
 from palimpsest_tui.widgets.timeline import highlighted
 
-TEXT_CLASSES = {
-    "text--heading", "text--strong", "text--em", "text--code", "text--link", "text--quote", "text--bullet",
-    "text--added", "text--removed", "text--hunk", "json--key", "json--string", "json--value", "json--sign",
-}  # fmt: skip
+if TYPE_CHECKING:
+    from palimpsest_tui.reading.lines import Document, Link
+
 _SEARCH_LINES = 20_000
 
 
@@ -38,7 +35,6 @@ class Inspector(LineList):
     """A pager over a document. Text scrolls; where lines can be gone into (raw, trace) it has a cursor."""
 
     ALLOW_SELECT = True
-    COMPONENT_CLASSES: ClassVar[set[str]] = BADGE_CLASSES | CODE_CLASSES | TEXT_CLASSES
 
     class LinkChosen(Message):
         """A person went along a link."""

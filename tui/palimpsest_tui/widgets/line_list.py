@@ -21,21 +21,15 @@ from textual.strip import Strip
 
 from palimpsest_tui.keys import Where, bindings
 from palimpsest_tui.widgets.cells import clip
+from palimpsest_tui.widgets.inks import Inked
 
 NO_STYLE = Style.null()
 
 
-class LineList(ScrollView, can_focus=True):
+class LineList(Inked, ScrollView, can_focus=True):
     """A list of rows of equal height, one row under the cursor."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings(Where.LIST)
-    COMPONENT_CLASSES: ClassVar[set[str]] = {
-        "line--cursor",
-        "line--cursor-blurred",
-        "line--dim",
-        "line--hit",
-        "line--strong",
-    }
     DEFAULT_CSS = """
     LineList {
         overflow-x: hidden;

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from palimpsest_core.model.session import Lineage, LineageNode, SessionRecord, SessionSummary, SessionTrace
+from palimpsest_core.model.session import Lineage, LineageNode
 from palimpsest_tui.widgets import numbers
+
+if TYPE_CHECKING:
+    from palimpsest_core.model.session import SessionRecord, SessionSummary, SessionTrace
 
 
 class LineageRow(NamedTuple):

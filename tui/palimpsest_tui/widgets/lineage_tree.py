@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from typing import ClassVar
+from typing import TYPE_CHECKING
 
 from rich.segment import Segment
 from rich.style import Style
 
 from palimpsest_core import printable_line
-from palimpsest_tui.widgets.badges import BADGE_CLASSES
 from palimpsest_tui.widgets.cells import clip, width_of
 from palimpsest_tui.widgets.line_list import LineList
-from palimpsest_tui.widgets.lineage_rows import LineageRow
+
+if TYPE_CHECKING:
+    from palimpsest_tui.widgets.lineage_rows import LineageRow
 
 
 class LineageTree(LineList):
     """One line a node; enter goes there."""
-
-    COMPONENT_CLASSES: ClassVar[set[str]] = BADGE_CLASSES | {"lineage--rail", "lineage--note"}
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from rich.cells import cell_len
 from textual import events
@@ -15,10 +15,14 @@ from textual.widgets import Input
 
 from palimpsest_core import printable_line
 from palimpsest_tui.keys import Where, bindings
-from palimpsest_tui.reading.lines import Line, Piece
-from palimpsest_tui.searching.words import Chip, SearchText, complete
+from palimpsest_tui.reading.lines import Piece
+from palimpsest_tui.searching.words import complete
 from palimpsest_tui.widgets.cells import clip
 from palimpsest_tui.widgets.status_bar import Bar
+
+if TYPE_CHECKING:
+    from palimpsest_tui.reading.lines import Line
+    from palimpsest_tui.searching.words import Chip, SearchText
 
 _PLACEHOLDER = "search words · project: since: type: is: …"
 _CANDIDATES_SHOWN = 12

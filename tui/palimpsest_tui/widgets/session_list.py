@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from typing import ClassVar, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from rich.segment import Segment
 from rich.style import Style
 
 from palimpsest_core import printable_line
-from palimpsest_core.model.search import SessionHit
-from palimpsest_core.model.session import Lineage, SessionState, SessionSummary
+from palimpsest_core.model.session import Lineage, SessionState
 from palimpsest_tui.widgets import numbers
-from palimpsest_tui.widgets.badges import BADGE, BADGE_CLASSES, BADGE_STYLE, STATE_CLASSES, STATE_STYLE, mark_of
+from palimpsest_tui.widgets.badges import BADGE, BADGE_STYLE, STATE_STYLE, mark_of
 from palimpsest_tui.widgets.cells import Matcher, around_match, clip, fit, fit_right, width_of
 from palimpsest_tui.widgets.line_list import LineList
-from palimpsest_tui.widgets.session_rows import ListRow, project_name
+from palimpsest_tui.widgets.session_rows import project_name
 from palimpsest_tui.widgets.timeline import highlighted
+
+if TYPE_CHECKING:
+    from palimpsest_core.model.search import SessionHit
+    from palimpsest_core.model.session import SessionSummary
+    from palimpsest_tui.widgets.session_rows import ListRow
 
 
 class Found(NamedTuple):
@@ -29,8 +33,6 @@ class Found(NamedTuple):
 
 class SessionList(LineList):
     """Either all sessions, one line each, or the hits of a search, two lines each."""
-
-    COMPONENT_CLASSES: ClassVar[set[str]] = BADGE_CLASSES | STATE_CLASSES | {"session--heading", "session--rail"}
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)

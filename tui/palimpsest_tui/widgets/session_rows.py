@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from enum import StrEnum
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from palimpsest_core.model.session import SessionSummary
+if TYPE_CHECKING:
+    from palimpsest_core.model.session import SessionSummary
 
 
 class Sort(StrEnum):

@@ -3,27 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar
+from typing import TYPE_CHECKING
 
 from rich.segment import Segment
 from rich.style import Style
 from textual import events
 from textual.message import Message
 from textual.strip import Strip
-from textual.widget import Widget
 
 from palimpsest_tui.keys import BY_ID, HINTS, first_shown, hint_keys
-from palimpsest_tui.reading.lines import Line, Piece
+from palimpsest_tui.reading.lines import Piece
 from palimpsest_tui.widgets.cells import clip, width_of
+from palimpsest_tui.widgets.inks import Inked
+
+if TYPE_CHECKING:
+    from palimpsest_tui.reading.lines import Line
 
 
-class Bar(Widget):
+class Bar(Inked):
     """One line: pieces from the left, pieces at the right end. The left gives way when both do not fit."""
 
-    COMPONENT_CLASSES: ClassVar[set[str]] = {  # ty: ignore[invalid-type-form]
-        "bar--strong", "bar--dim", "bar--good", "bar--bad", "bar--chip", "bar--struck", "bar--key", "badge--current",
-        "badge--shadowed", "badge--log", "badge--error",
-    }  # fmt: skip
     DEFAULT_CSS = "Bar { height: 1; }"
 
     class Pressed(Message):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Sequence
 from time import monotonic
-from typing import ClassVar
+from typing import TYPE_CHECKING
 
 from rich.segment import Segment
 from rich.style import Style
@@ -13,15 +13,19 @@ from textual.geometry import Region
 from textual.message import Message
 from textual.strip import Strip
 
-from palimpsest_core import BOUNDARY, Flag, Gist, OpenLog, SecondLook, gist, printable_line
+from palimpsest_core import BOUNDARY, Flag, Gist, gist, printable_line
 from palimpsest_core import SURFACE_OF as SURFACES
 from palimpsest_tui.widgets import numbers
-from palimpsest_tui.widgets.badges import BADGE, BADGE_CLASSES, BADGE_STYLE, WITHHELD
+from palimpsest_tui.widgets.badges import BADGE, BADGE_STYLE, WITHHELD
 from palimpsest_tui.widgets.cells import Matcher, clip, fit, fit_right, width_of
 from palimpsest_tui.widgets.lanes import lane_cell, raw_gist, refused_text
 from palimpsest_tui.widgets.line_list import LineList
-from palimpsest_tui.widgets.timeline_rows import Place, Singles, TimelineRows
+from palimpsest_tui.widgets.timeline_rows import Singles
 from palimpsest_tui.widgets.timeline_views import View
+
+if TYPE_CHECKING:
+    from palimpsest_core import OpenLog, SecondLook
+    from palimpsest_tui.widgets.timeline_rows import Place, TimelineRows
 
 PAINT_BUDGET_S = 0.008
 """Time in one paint for reading events; the rest is fetched by a worker and drawn when it comes."""
@@ -33,8 +37,6 @@ _TOLD = 6
 
 class Timeline(LineList):
     """The rows of one log. Reads what it draws from the log, a few milliseconds a paint, the rest in a worker."""
-
-    COMPONENT_CLASSES: ClassVar[set[str]] = BADGE_CLASSES | {"timeline--label", "timeline--boundary", "timeline--fold"}
 
     class GistsWanted(Message):
         """These events are on the screen and not read yet."""

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from typing import TYPE_CHECKING
 
-from palimpsest_core import EventTable, Flag, Mark
+from palimpsest_core import Flag, Mark
 from palimpsest_tui.widgets.timeline_rows import (
     BLOCK,
     BOUNDARY,
@@ -15,6 +16,9 @@ from palimpsest_tui.widgets.timeline_rows import (
     FoldedRows,
     TimelineRows,
 )
+
+if TYPE_CHECKING:
+    from palimpsest_core import EventTable
 
 
 class View(StrEnum):

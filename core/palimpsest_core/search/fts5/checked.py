@@ -7,7 +7,6 @@ The write-ahead file has checksums of its own; its pages get theirs on the way i
 
 from __future__ import annotations
 
-import ctypes
 import zlib
 from typing import TYPE_CHECKING
 
@@ -97,6 +96,8 @@ def connect(path: str, *, new: bool = False) -> apsw.Connection:
         _vfs = _CheckedVfs()
     db = apsw.Connection(path, vfs=NAME)
     if new:
+        import ctypes
+
         wanted = ctypes.c_int(RESERVED)
         db.pragma("page_size", PAGE)
         db.file_control("main", apsw.SQLITE_FCNTL_RESERVE_BYTES, ctypes.addressof(wanted))

@@ -29,7 +29,7 @@ class Summaries:
         interrupted.
         """
         rows = self._db.execute("select summary, revision, path from main.log where listed and summary is not null")
-        return _judged(rows, active_seconds, now)
+        return judged(rows, active_seconds, now)
 
     def of_session(
         self, session_id: str, active_seconds: float = ACTIVE_SECONDS, now: float | None = None
@@ -40,7 +40,7 @@ class Summaries:
             " order by answers desc, n",
             (well_formed(session_id),),
         )
-        return _judged(rows, active_seconds, now)
+        return judged(rows, active_seconds, now)
 
     def ids_with_prefix(self, prefix: str, limit: int) -> list[str]:
         """Up to `limit` ids of sessions that start with `prefix`, ascending."""
@@ -52,9 +52,10 @@ class Summaries:
         return [str(row[0]) for row in rows]
 
 
-def _judged(
+def judged(
     rows: Iterable[tuple[bytes, str, bytes | None]], active_seconds: float, now: float | None
 ) -> list[SessionSummary]:
+    """Decoded rows (summary, revision, path), with the state of an open turn judged by the clock."""
     newest = ((time.time() if now is None else now) - active_seconds) * 1e9
     out = []
     for blob, revision, path in rows:

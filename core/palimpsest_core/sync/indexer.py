@@ -16,6 +16,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 
 import msgspec
 
@@ -128,7 +129,8 @@ class Indexer:
             self._tell(Report("started"))
             for notice in provider.notices:
                 self._tell(Report("notice", message=notice))
-            reconciler = Reconciler(provider, self._root, self._config)
+            fit = None if self._priority is None else self._priority.fit
+            reconciler = Reconciler(provider, self._root, self._config, begin=fit)
             watcher = Watcher(self._root)
             if follow:
                 watcher.baseline()
@@ -158,6 +160,11 @@ class Indexer:
                 yield folders
 
     def _reconcile(self, reconciler: Reconciler, cancel: CancelToken, folders: frozenset[str] | None) -> None:
+        """Take over what changed, in a thread of its own: it stays as nice as it had to become (`Priority`)."""
+        with ThreadPoolExecutor(1, "reconcile") as once:
+            once.submit(self._take_over, reconciler, cancel, folders).result()
+
+    def _take_over(self, reconciler: Reconciler, cancel: CancelToken, folders: frozenset[str] | None) -> None:
         began = told = time.monotonic()
 
         def progress(step: SyncProgress) -> None:
@@ -166,8 +173,6 @@ class Indexer:
             if reason := self.pause.reason(pending):
                 self._tell(Report("paused", message=reason))
                 self.pause.hold(cancel, pending)
-            if self._priority is not None:
-                self._priority.fit(pending)
             now = time.monotonic()
             if now - told >= _REPORT_SECONDS or step.logs_done == step.logs_total:
                 told = now
@@ -236,11 +241,11 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--nice", type=int, default=NICENESS)
     given = parser.parse_args(arguments)
     config = parse_config(msgspec.json.decode(given.config))
+    priority = Priority(given.nice)
     return_memory()
     cancel = CancelToken()
     stop_on_signals(cancel)
     stop_with_parent(cancel)
-    priority = Priority(given.nice)
     indexer = Indexer(given.root, given.index, config, Reporter(cancel), own_path=given.own_path, priority=priority)
     orders = {
         b"pause": lambda: indexer.pause.set(True),

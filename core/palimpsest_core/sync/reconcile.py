@@ -113,10 +113,14 @@ class _SavedLook(msgspec.Struct, array_like=True, frozen=True):
 class Reconciler:
     """Keeps one index equal to one root. Not thread-safe; the caller holds the election when others may write."""
 
-    def __init__(self, index: LogIndex, root: str, config: Config) -> None:
+    def __init__(
+        self, index: LogIndex, root: str, config: Config, *, begin: Callable[[int], None] | None = None
+    ) -> None:
+        """`begin` is told how many stored bytes are to be read, before that begins."""
         self.index = index
         self._root = root
         self._config = config
+        self._begin = begin
         self._registry: Registry = registry_for(config.extractors)
         self._fingerprint = self._registry.fingerprint()
         self._logs = 0
@@ -208,6 +212,8 @@ class Reconciler:
         done, done_bytes = 0, 0
         known = {file.path: held for file, held in plan.read}
         bulk = total_bytes >= BULK_BYTES
+        if self._begin is not None:
+            self._begin(total_bytes)
         with (
             self.index.interruptible(cancel),
             Ledger(self.index, self._root, self._config) as ledger,

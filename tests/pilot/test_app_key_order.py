@@ -13,7 +13,10 @@ from textual.screen import Screen
 from palimpsest_core.writer.demo import DemoCorpus
 from palimpsest_tui import key_order
 from palimpsest_tui.screens.help import HelpScreen
+from palimpsest_tui.screens.ledger import LedgerScreen
+from palimpsest_tui.widgets.line_list import LineList
 from palimpsest_tui.widgets.search_bar import SearchInput
+from palimpsest_tui.widgets.status_bar import Bar
 
 
 @pytest.mark.parametrize("word", ["queue", "boxed", "rounding", "iiix", "exE!"])
@@ -91,3 +94,49 @@ async def test_a_key_that_is_lost_holds_the_others_up_for_a_while_only(
         await driver.until(lambda: isinstance(driver.app.screen, HelpScreen), "the key behind it was taken up")
         await driver.until(lambda: driver.app.keys_rest, "all keys are handled")
         assert driver.app._exception is None
+
+
+@driven
+async def test_keys_that_only_move_the_cursor_keep_their_place_among_others(launch: Launch, demo: DemoCorpus) -> None:
+    async with launch(demo.root) as driver:
+        await driver.indexed()
+        await burst(driver.pilot, *"jjjk", "slash", *"jGk", "escape", *"jj")
+        await driver.until(lambda: driver.app.keys_rest, "all keys are handled")
+        assert driver.desk.search_bar.text == "jGk"
+        assert driver.desk.session_list.has_focus
+    async with launch(demo.root) as driver:
+        await driver.indexed()
+        await burst(driver.pilot, *"gjjjk", "question_mark", *"jjG", "escape", *"jk")
+        await driver.until(lambda: driver.app.keys_rest, "all keys are handled")
+        assert driver.app.screen is driver.screen
+        assert driver.desk.session_list.cursor == 2
+
+
+@driven
+async def test_many_presses_of_one_key_are_told_of_together(
+    launch: Launch, demo: DemoCorpus, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with launch(demo.root) as driver:
+        await driver.open(demo.large_id)
+        await driver.press("2", "g")
+        await driver.quiet()
+        told: list[int] = []
+        moved = LedgerScreen.on_line_list_moved
+
+        def on_line_list_moved(screen: LedgerScreen, event: LineList.Moved) -> None:
+            told.append(event.row)
+            moved(screen, event)
+
+        monkeypatch.setattr(LedgerScreen, "on_line_list_moved", on_line_list_moved)
+        for _ in range(50):
+            key = events.Key("j", "j")
+            key.set_sender(driver.app)
+            driver.app.post_message(key)
+        await driver.until(lambda: driver.desk.timeline.cursor == 50, "all keys are handled")
+        await driver.quiet()
+        assert told[-1] == 50
+        assert len(told) < 25
+        assert driver.desk.inspecting.up_to_date
+        place = driver.desk.timeline.place()
+        assert place is not None
+        assert driver.app.screen.query_one("#status-bar", Bar).text.startswith(f"{place.span.start + 1}")

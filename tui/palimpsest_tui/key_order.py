@@ -3,24 +3,35 @@
 Textual hands a key to the widget that has the focus and takes the next one at once. The first climbs from the widget to
 the app, where its command runs and moves the focus; keys that came in one burst (a paste, a slow line, a busy machine)
 would by then be on their way to the old focus, and the letters of a search would run as commands.
+
+A key that only moves the cursor of the widget with the focus leads to nothing else: its action runs at once. So many
+presses of a key held down cost one paint, not one way through all widgets each.
 """
 
 from __future__ import annotations
 
 import time
 from collections import deque
-from typing import TypeVar
+from typing import ClassVar, TypeVar
 
 from textual import events
 from textual.app import App
 from textual.message_pump import MessagePump
 from textual.timer import Timer
+from textual.widget import Widget
 
 _Result = TypeVar("_Result")
 _Typed = events.Key | events.Paste
 
 _LOST_S = 2.0
 """A key that has not come to rest after this long went to a widget that was taken away under it."""
+
+
+class MovesCursor(Widget):
+    """A widget with a cursor."""
+
+    MOTIONS: ClassVar[tuple[str, ...]] = ()
+    """How the actions begin that do nothing but move it."""
 
 
 class OrderedKeys(App[_Result]):
@@ -31,8 +42,9 @@ class OrderedKeys(App[_Result]):
         self._waiting: deque[_Typed] = deque()
         self._at: _Typed | None = None
         self._since = 0.0
-        self._from: object = None
         self._patience: Timer | None = None
+        self._motions_of: Widget | None = None
+        self._motions: dict[str, str] = {}
 
     @property
     def keys_rest(self) -> bool:
@@ -56,12 +68,29 @@ class OrderedKeys(App[_Result]):
                 self._patience = self.set_interval(_LOST_S / 4, self._look_after)
 
     async def _take(self, event: _Typed) -> None:
+        if (motion := self._motion(event)) is not None:
+            event.stop()
+            await self.run_action(motion, self.focused)
+            return
         self._at, self._since = event, time.monotonic()
-        self._from = self._top
         target = self.focused or self._top
         await super().on_event(event)
         if not event.is_forwarded or not target.call_later(self._passed, event):
             self._handled(event)
+
+    def _motion(self, event: _Typed) -> str | None:
+        """The action of a key that only moves the cursor of the widget with the focus."""
+        focused = self.focused
+        if not isinstance(event, events.Key) or not isinstance(focused, MovesCursor) or not self.app_focus:
+            return None
+        if focused is not self._motions_of:
+            self._motions_of = focused
+            self._motions = {
+                key: active.binding.action
+                for key, active in self.screen.active_bindings.items()
+                if active.node is focused and active.enabled and active.binding.action.startswith(focused.MOTIONS)
+            }
+        return self._motions.get(event.key)
 
     def _passed(self, event: _Typed) -> None:
         """The widget with the focus has seen the event: it stopped it there, or lets it climb."""
@@ -73,8 +102,8 @@ class OrderedKeys(App[_Result]):
         self.call_later(self._focused, event)
 
     async def _focused(self, event: _Typed) -> None:
-        """A new screen first takes its own first messages, the last of which may move the focus once more."""
-        if self._top is self._from or not self._top.call_later(self.call_later, self._next, event):
+        """The screen first takes what the command sent it, a new one its first messages: they may move the focus."""
+        if not self._top.call_later(self.call_later, self._next, event):
             await self._next(event)
 
     async def _next(self, event: _Typed) -> None:
@@ -83,9 +112,11 @@ class OrderedKeys(App[_Result]):
         self._at = None
         if self._exit:
             self._waiting.clear()
-        if self._waiting:
+        while self._waiting and self._at is None:
             await self._take(self._waiting.popleft())
-        elif self._patience is not None:
+        if self._at is not None:
+            return
+        if self._patience is not None:
             self._patience.stop()
             self._patience = None
 
@@ -99,4 +130,4 @@ class OrderedKeys(App[_Result]):
         return self.screen if self.screen_stack else self
 
 
-__all__ = ["OrderedKeys"]
+__all__ = ["MovesCursor", "OrderedKeys"]

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from functools import partial
+from time import monotonic
 from typing import TYPE_CHECKING
 
-from textual.timer import Timer
-
+from palimpsest_tui.flows.resting import Rest
 from palimpsest_tui.jobs.reading import Reading, read_event
 from palimpsest_tui.reading.lines import EMPTY, Document, Link
 from palimpsest_tui.widgets.cells import Matcher
@@ -17,7 +17,10 @@ if TYPE_CHECKING:
     from palimpsest_tui.flows.desk import Desk
 
 _REST_S = 0.03
-"""The cursor rests this long before its event is read: holding a key down reads nothing on the way."""
+_HELD_S = 0.09
+_REPEAT_S = 0.12
+"""The cursor rests a moment before its event is read, and longer while it goes on moving: a key held down, which comes
+some thirty times a second, reads nothing on the way."""
 NOTHING = Matcher("")
 
 
@@ -29,7 +32,8 @@ class Inspecting:
         self.tab = Tab.TEXT
         self.wrapped = True
         self.pretty = True
-        self._timer: Timer | None = None
+        self._rest = Rest(desk.screen)
+        self._moved_at = 0.0
         self._shown: tuple[int, int, Tab] | None = None
         self.title()
         self._desk.inspector.set_empty("Nothing is selected.", "Go to an event in the timeline (2) to read it here.")
@@ -44,9 +48,9 @@ class Inspecting:
 
     def moved(self) -> None:
         """The cursor of the timeline came to another event."""
-        if self._timer is not None:
-            self._timer.stop()
-        self._timer = self._desk.screen.set_timer(_REST_S, self.show)
+        now = monotonic()
+        self._rest.begin(_HELD_S if now - self._moved_at < _REPEAT_S else _REST_S, self.show)
+        self._moved_at = now
 
     def show(self) -> None:
         """Read the event under the cursor and show it."""

@@ -6,8 +6,9 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from textual.content import Content
-from textual.timer import Timer
 from textual.widget import Widget
+
+from palimpsest_tui.flows.resting import Rest
 
 if TYPE_CHECKING:
     from palimpsest_tui.flows.desk import Desk
@@ -25,7 +26,7 @@ class Panes:
 
     def __init__(self, desk: Desk) -> None:
         self._desk = desk
-        self._moved: Timer | None = None
+        self._moved = Rest(desk.screen)
         self.level = "sessions"
         self.apply()
 
@@ -92,8 +93,7 @@ class Panes:
             self._desk.state.inspector = True
         elif name == "lineage":
             self._desk.state.lineage = True
-        if self._moved is not None:
-            self._moved.stop()  # whoever goes somewhere does not want the preview of where they were
+        self._moved.stop()  # whoever goes somewhere does not want the preview of where they were
         self.level = name
         self.apply()
         self.pane(name).focus()
@@ -155,9 +155,7 @@ class Panes:
 
     def session_moved(self, delay: float, then: Callable[[], None]) -> None:
         """Run `then` once the cursor of the list rests."""
-        if self._moved is not None:
-            self._moved.stop()
-        self._moved = self._desk.screen.set_timer(delay, then)
+        self._moved.begin(delay, then)
 
     # Sizes -------------------------------------------------------------------------------------------------------
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from enum import Enum
+from time import monotonic
 from typing import TYPE_CHECKING
 
 from rich.cells import cell_len
@@ -10,6 +11,7 @@ from textual.timer import Timer
 
 from palimpsest_core import SURFACE_OF, FindingCode, Flag, printable_line
 from palimpsest_core.model.health import AILMENT_OF, CODE_WORDS, Ailment
+from palimpsest_tui.flows.resting import Rest
 from palimpsest_tui.reading.lines import Piece
 from palimpsest_tui.widgets import numbers
 from palimpsest_tui.widgets.badges import BADGE, BADGE_STYLE, STATE_WORD
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
 
 _SAID_S = 5.0
 _BAD = frozenset({Ailment.UNREADABLE, Ailment.DAMAGED})
+_FOLLOW_S = 0.1
 _ROOMY = 100
 """Below this width the time of the event is worth more than a word beside a key."""
 
@@ -51,6 +54,8 @@ class Telling:
         self._desk = desk
         self._said: Piece | None = None
         self._timer: Timer | None = None
+        self._rest = Rest(desk.screen)
+        self._told_at = 0.0
         self.index_text = ""
 
     def say(self, text: str, *, bad: bool = False) -> None:
@@ -92,6 +97,21 @@ class Telling:
         right.append(Piece("follow on" if following else "follow off", "bar--strong" if following else "bar--dim"))
         right = [piece for part in right for piece in (Piece(" · ", "bar--dim"), part)][1:]
         desk.screen.query_one("#path-bar", Bar).set(pieces, right)
+
+    def moved(self) -> None:
+        """The cursor came to another event. While it goes on moving the line follows a few times a second only: what is
+        painted in one go is painted with all that lies between on the screen."""
+        left = self._told_at + _FOLLOW_S - monotonic()
+        if left <= 0:
+            self._follow()
+        else:
+            self._rest.begin(left, self._follow)
+
+    def _follow(self) -> None:
+        self._rest.stop()
+        self._told_at = monotonic()
+        self.status()
+        self._desk.finding.facts()
 
     def status(self) -> None:
         """The status line: what stands under the cursor, or what was just said."""

@@ -246,8 +246,7 @@ class LedgerScreen(Screen[None]):
         if event.line_list is self.desk.timeline:
             self.desk.living.cursor_moved()
             self.desk.inspecting.moved()
-            self.desk.telling.status()
-            self.desk.finding.facts()
+            self.desk.telling.moved()
         elif event.line_list is self.desk.session_list:
             self.desk.listing.moved()
             self.desk.telling.status()

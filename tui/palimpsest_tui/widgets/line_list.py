@@ -19,6 +19,7 @@ from textual.message import Message
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
+from palimpsest_tui.key_order import MovesCursor
 from palimpsest_tui.keys import Where, bindings
 from palimpsest_tui.widgets.cells import clip
 from palimpsest_tui.widgets.inks import Inked
@@ -26,7 +27,7 @@ from palimpsest_tui.widgets.inks import Inked
 NO_STYLE = Style.null()
 
 
-class LineList(Inked, ScrollView, can_focus=True):
+class LineList(ScrollView, Inked, MovesCursor, can_focus=True):
     """A list of rows of equal height, one row under the cursor."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings(Where.LIST)
@@ -43,6 +44,7 @@ class LineList(Inked, ScrollView, can_focus=True):
     }
     """
     CURSOR_MARK = ">"
+    MOTIONS = ("move(", "page(", "go_top", "go_bottom")
 
     class Moved(Message):
         """The cursor came to another row (or to another thing in the same row); `by_hand` when a person moved it."""
@@ -57,6 +59,14 @@ class LineList(Inked, ScrollView, can_focus=True):
         def control(self) -> LineList:
             """The list."""
             return self.line_list
+
+        def can_replace(self, message: Message) -> bool:
+            """Of several moves that wait, only where the last one led is of interest."""
+            return (
+                isinstance(message, LineList.Moved)
+                and message.line_list is self.line_list
+                and message.by_hand is self.by_hand
+            )
 
     class Chosen(Message):
         """A person went into a row: enter, or a click on the row under the cursor."""
@@ -125,7 +135,11 @@ class LineList(Inked, ScrollView, can_focus=True):
         self._refresh_row(row)
         self.show_cursor(centre=centre)
         if tell and moved and count:
-            self.post_message(self.Moved(self, row, by_hand=by_hand))
+            self._tell_move(row, by_hand=by_hand)
+
+    def _tell_move(self, row: int, *, by_hand: bool = False) -> None:
+        """Tell the screen itself: nobody between it and the list wants to know."""
+        (self.screen if self.is_attached else self).post_message(self.Moved(self, row, by_hand=by_hand))
 
     def show_cursor(self, *, centre: bool = False) -> None:
         """Scroll so that the row under the cursor is on the screen."""
@@ -170,7 +184,7 @@ class LineList(Inked, ScrollView, can_focus=True):
             self._scroll_now(0)
         self.refresh()
         if tell and count:
-            self.post_message(self.Moved(self, self._cursor))
+            self._tell_move(self._cursor)
 
     def rows_appended(self) -> None:
         """Call after rows were added at the end: nothing that is drawn changes."""

@@ -49,25 +49,29 @@ class SearchInput(Input):
         self._cycle_next = 0
         self._from_cycle = ""
 
+    def _ask(self, what: str) -> None:
+        """Tell the screen itself: the key behind this one waits for what the screen does about it."""
+        self.screen.post_message(self.Asked(what))
+
     def action_leave(self) -> None:
         """Back to the rows."""
-        self.post_message(self.Asked("leave"))
+        self._ask("leave")
 
     def action_open(self) -> None:
         """Open the first hit."""
-        self.post_message(self.Asked("open"))
+        self._ask("open")
 
     def action_older(self) -> None:
         """An older search."""
-        self.post_message(self.Asked("older"))
+        self._ask("older")
 
     def action_newer(self) -> None:
         """To the hits, or a newer search."""
-        self.post_message(self.Asked("newer"))
+        self._ask("newer")
 
     def action_widen(self) -> None:
         """The next wider scope."""
-        self.post_message(self.Asked("widen"))
+        self._ask("widen")
 
     def action_clear(self) -> None:
         """Clear everything."""
@@ -81,7 +85,7 @@ class SearchInput(Input):
             found = complete(self.value, self.cursor_position, self.values())
             if found is None:
                 self._cycle = []
-                self.post_message(self.Asked("leave"))
+                self._ask("leave")
                 return
             self._cycle, self._cycle_at, self._cycle_next = found.candidates, (found.start, found.end), 0
         start, end = self._cycle_at

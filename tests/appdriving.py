@@ -21,6 +21,7 @@ from palimpsest_core.writer.demo import DemoCorpus, write_demo
 from palimpsest_tui.app import Grow, PalimpsestApp
 from palimpsest_tui.flows.desk import Desk
 from palimpsest_tui.screens.ledger import LedgerScreen, Start
+from palimpsest_tui.searching.words import read_words
 from palimpsest_tui.settings import Loaded, Settings, State
 from palimpsest_tui.widgets import numbers
 
@@ -146,6 +147,9 @@ class Driver:
             awaited -= {"index"}  # the process that keeps the index stays
         if any(_rests(timer) for timer in self.screen._timers):
             awaited.add("the end of a rest")
+        typed, read = read_words(self.desk.search_bar.text), self.desk.finding.search
+        if typed.chips != read.chips or typed.phrase not in ("", read.phrase):
+            awaited.add("the words in the bar")
         if not self.desk.timeline.all_read:
             awaited.add("texts of rows")
         if not self.desk.inspecting.up_to_date:

@@ -113,7 +113,8 @@ def _phrases(db: apsw.Connection) -> tuple[list[str], str]:
     two: dict[str, int] = {}
     three: dict[str, int] = {}
     for number in numbers:
-        for (text,) in db.execute("select text from body where id >> 24 = ? limit 300", (number,)):
+        sql = "select b.text from extent e join body b on b.id between e.first and e.last where e.n=? limit 300"
+        for (text,) in db.execute(sql, (number,)):
             words = str(text).split()
             for count, size in ((two, 2), (three, 3)):
                 for at in range(len(words) - size + 1):

@@ -181,8 +181,9 @@ class LogIndex(SearchProvider, Protocol):
         """Say that very much is about to be written (True), or that this is over."""
         ...
 
-    def tidy(self) -> None:
-        """Give back the disk space that a bulk build left free; outside of a batch."""
+    def tidy(self, cancel: CancelToken | None = None) -> None:
+        """Put what a bulk build left in parts together, and give back the disk space that it left free; outside of a
+        batch. Cancelled, it ends early."""
         ...
 
     def remove_log(self, number: int) -> None:

@@ -241,7 +241,7 @@ class Reconciler:
             if bulk:
                 ledger.bulk(False)
         if bulk:
-            self.index.tidy()
+            self.index.tidy(cancel)
         return Refresh(added, changed, plan.gone, failed, logs, done_bytes)
 
     def _pieces(

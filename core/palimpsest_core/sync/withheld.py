@@ -10,7 +10,7 @@ from palimpsest_core.log.withheld import withheld_text
 from palimpsest_core.model.event import Surface
 from palimpsest_core.model.search import WITHHELD_FROM
 from palimpsest_core.search.documents import IndexDocument
-from palimpsest_core.search.fts5.schema import POSITION_MASK
+from palimpsest_core.sync.digest import LAST_SEQ
 
 MOST_CHARS = 32_000_000
 """So much text (characters) of the withheld rows of one log is indexed; `WithheldRows.left_out` counts the rest."""
@@ -39,7 +39,7 @@ class WithheldRows:
             if not row.withheld or row.length < 3:
                 continue
             position = WITHHELD_FROM + row.line
-            if self._chars + row.length > MOST_CHARS or position > POSITION_MASK:
+            if self._chars + row.length > MOST_CHARS or position > LAST_SEQ:
                 self.left_out += 1
                 continue
             text = withheld_text(reader.line_of(row), self._registry)

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections.abc import Callable, Iterable, Sequence
+from functools import cached_property
+from operator import attrgetter
 from typing import NamedTuple
 
 import apsw
 
 from palimpsest_core.base.jstext import well_formed
 from palimpsest_core.query.filters import Clause, Range, Values
-from palimpsest_core.search.fts5.schema import POSITION_BITS, POSITION_MASK
+from palimpsest_core.search.fts5.extents import Extent, Extents
 
 
 class LogPlace(NamedTuple):
-    """One session as its filters see it; `number` is what its documents' rowids start with."""
+    """One session as its filters see it; `number` is that of its log."""
 
     number: int
     session: str
@@ -32,17 +33,25 @@ class LogPlace(NamedTuple):
 
 _COLUMNS = "n, session, created_at, cwd, parent, version, cut, events, first_time, last_time, live, persisted"
 
+_LOOKED_UP: dict[str, Callable[[LogPlace], str | None]] = {
+    "id": attrgetter("session"),
+    "cwd": attrgetter("cwd"),
+    "parent": attrgetter("parent"),
+}
+"""The kinds of filters that name values of a place, each with what they name."""
+
 
 class Directory:
-    """The sessions of one table that answer, by number and by id, and the numbers of all logs there."""
+    """The sessions of one table that answer, by number and by id, and where the documents of all logs there are."""
 
-    def __init__(self, db: apsw.Connection, table: str) -> None:
-        self.numbers = [int(row[0]) for row in db.execute(f"select n from {table} order by n")]
+    def __init__(self, db: apsw.Connection, table: str, extents: Extents) -> None:
+        self._extents = extents
         rows = db.execute(
             f"select {_COLUMNS} from {table} where answers and session is not null and created_at is not null"
         )
         self.places = [LogPlace(*row) for row in rows]
         self.by_session = {place.session: place for place in self.places}
+        self._known: dict[str, dict[str | None, list[LogPlace]]] = {}
         self._forks: dict[str, list[LogPlace]] = {}
         for place in self.places:
             if place.cut and place.parent is not None:
@@ -50,23 +59,49 @@ class Directory:
 
     def select(self, clauses: Iterable[Clause], event_clauses: Iterable[Clause] = ()) -> frozenset[int]:
         """Numbers of the sessions that pass the filters, less those without a document in the asked time."""
-        tests = [test for clause in clauses for test in [_session_test(clause)]]
-        tests += [_time_test(clause) for clause in event_clauses if isinstance(clause, Range) and clause.kind == "time"]
-        return frozenset(place.number for place in self.places if all(test(place) for test in tests))
+        places = self.places
+        for clause in clauses:
+            if isinstance(clause, Values) and clause.kind in _LOOKED_UP and places is self.places:
+                known = self._looked_up(clause.kind)
+                places = [place for value in _texts(clause) for place in known.get(value, ())]
+            else:
+                test = _session_test(clause)
+                places = [place for place in places if test(place)]
+        for clause in event_clauses:
+            if isinstance(clause, Range) and clause.kind == "time":
+                test = _time_test(clause)
+                places = [place for place in places if test(place)]
+        return frozenset([place.number for place in places])
+
+    def _looked_up(self, kind: str) -> dict[str | None, list[LogPlace]]:
+        """All places by one of their texts."""
+        known = self._known.get(kind)
+        if known is None:
+            known = self._known[kind] = {}
+            value_of = _LOOKED_UP[kind]
+            for place in self.places:
+                known.setdefault(value_of(place), []).append(place)
+        return known
 
     def ranges(self, numbers: frozenset[int]) -> list[tuple[int, int]]:
-        """The fewest inclusive rowid ranges that hold exactly the documents of these logs."""
+        """The fewest ascending, inclusive rowid ranges that hold exactly the documents of these logs."""
+        extents, places = self._all_extents
         out: list[tuple[int, int]] = []
         before = -2
-        for number in sorted(numbers):
-            index = bisect_left(self.numbers, number)
-            last = number << POSITION_BITS | POSITION_MASK
-            if index == before + 1 and out:
-                out[-1] = (out[-1][0], last)
-            else:
-                out.append((number << POSITION_BITS, last))
-            before = index
+        for place in sorted(place for number in numbers for place in places.get(number, ())):
+            first, last, _ = extents[place]
+            out.append((out.pop()[0], last) if place == before + 1 else (first, last))
+            before = place
         return out
+
+    @cached_property
+    def _all_extents(self) -> tuple[list[Extent], dict[int, list[int]]]:
+        """All extents, ascending, and for each log the places of its own among them."""
+        extents = self._extents.every()
+        places: dict[int, list[int]] = {}
+        for place, extent in enumerate(extents):
+            places.setdefault(extent.n, []).append(place)
+        return extents, places
 
     def inherited(self, among: frozenset[int] | None) -> list[tuple[int, int]]:
         """`(number, skip)`: the first `skip` events of that log are a copy that its parent's log also answers for.
@@ -103,15 +138,16 @@ def _session_test(clause: Clause) -> Callable[[LogPlace], bool]:
         low, high = clause.low, clause.high
         return lambda place: (low is None or place.created_at >= low) and (high is None or place.created_at <= high)
     assert isinstance(clause, Values)
-    values = frozenset(None if value is None else well_formed(value) for value in clause.values)
-    if clause.kind == "id":
-        return lambda place: place.session in values
-    if clause.kind == "cwd":
-        return lambda place: place.cwd in values
-    if clause.kind == "parent":
-        return lambda place: place.parent in values
+    values = _texts(clause)
+    if clause.kind in _LOOKED_UP:
+        value_of = _LOOKED_UP[clause.kind]
+        return lambda place: value_of(place) in values
     live, persisted = "live" in values, "persisted" in values
     return lambda place: (live and place.live) or (persisted and place.persisted)
+
+
+def _texts(clause: Values) -> frozenset[str | None]:
+    return frozenset(None if value is None else well_formed(value) for value in clause.values)
 
 
 def _time_test(clause: Range) -> Callable[[LogPlace], bool]:

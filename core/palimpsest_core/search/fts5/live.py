@@ -21,7 +21,7 @@ class LiveTables:
 
     def __init__(self, db: apsw.Connection, tokenizer: str) -> None:
         self._db = db
-        self._documents = DocumentTables(db, "live_", tokenizer, store_text=True)
+        self.documents = DocumentTables(db, "live_", tokenizer, store_text=True)
         self._numbers: dict[str, int] = {}
         self._next = LIVE_BASE
         self.changes = 0
@@ -59,14 +59,14 @@ class LiveTables:
         )
         self._add(number, documents)
         for surface in set(remarked.values()):
-            self._documents.mark(number, [seq for seq, mark in remarked.items() if mark == surface], surface)
+            self.documents.mark(number, [seq for seq, mark in remarked.items() if mark == surface], surface)
 
     def _add(self, number: int, documents: Iterable[IndexDocument]) -> None:
         try:
-            self._documents.add(number, documents)
-            self._documents.flush()
+            self.documents.add(number, documents)
+            self.documents.flush()
         except BaseException:
-            self._documents.rolled_back()
+            self.documents.rolled_back()
             raise
 
     def remove(self, session_id: str) -> None:
@@ -74,7 +74,7 @@ class LiveTables:
         number = self._numbers.pop(well_formed(session_id), None)
         if number is not None:
             self.changes += 1
-            self._documents.drop(number)
+            self.documents.drop(number)
             self._db.execute("delete from temp.live_log where n=?", (number,))
 
 

@@ -14,7 +14,7 @@ from palimpsest_core.model.header import Header
 from palimpsest_core.model.search import EventHit
 from palimpsest_core.search.fts5.numbers import Numbers
 from palimpsest_core.search.fts5.ranking import Ranked, is_live
-from palimpsest_core.search.fts5.schema import POSITION_BITS, POSITION_MASK, SURFACES
+from palimpsest_core.search.fts5.schema import SURFACES
 from palimpsest_core.search.matching import Matcher, Phrase
 from palimpsest_core.search.snippet import snippet
 
@@ -61,7 +61,7 @@ class PageBuilder:
     def session_rows(self, numbers: Iterable[int]) -> dict[int, SessionRow]:
         """The sessions of log numbers; their headers as searches show them, without `origin`."""
         found = {}
-        for log, wanted in _by_side(numbers, "log", 0):
+        for log, wanted in _by_side(numbers, "log"):
             source, ids = self._numbers.bound(wanted)
             sql = f"select n, header, live, persisted, changed from {source} j cross join {log} l on l.n = j.value"
             for number, packed, live, persisted, changed in self._db.execute(sql, (ids,)):
@@ -73,7 +73,7 @@ class PageBuilder:
         """The hits of some documents, in their order."""
         ranked = list(documents)
         rows: dict[int, tuple[str, int | float, int, str | None]] = {}
-        for doc, wanted in _by_side((item.rowid for item in ranked), "doc", POSITION_BITS):
+        for doc, wanted in _by_side((item.rowid for item in ranked), "doc"):
             source, ids = self._numbers.bound(wanted)
             kind, body = doc.replace("doc", "kind"), doc.replace("doc", "body")
             sql = (
@@ -85,31 +85,30 @@ class PageBuilder:
         for item in ranked:
             name, time, surface, text = rows[item.rowid]
             if text is None:
-                text = self._text_of_log(item.rowid)
+                text = self._text_of_log(item)
             start = self._matcher.first(phrase, text) or 0
             shown = snippet(text, start, self._snippet_chars)
-            seq = item.rowid & POSITION_MASK
             state = Surface(SURFACES[surface])
             # A time is a whole number but for odd logs, whose fractions come out as they were written.
-            hits.append(EventHit.of(item.session, seq, name, time, state, shown))
+            hits.append(EventHit.of(item.session, item.seq, name, time, state, shown))
         return hits
 
-    def _text_of_log(self, rowid: int) -> str:
+    def _text_of_log(self, item: Ranked) -> str:
         """The text of a document that the index does not store."""
         place = self._db.execute(
             "select l.path, p.start, p.length from main.place p join main.log l on l.n=? where p.id=?",
-            (rowid >> POSITION_BITS, rowid),
+            (item.number, item.rowid),
         ).fetchone()
         if place is None or place[0] is None or self._text_source is None:
             return ""
-        return self._text_source.text(os.fsdecode(place[0]), rowid & POSITION_MASK, int(place[1]), int(place[2]))
+        return self._text_source.text(os.fsdecode(place[0]), item.seq, int(place[1]), int(place[2]))
 
 
-def _by_side(numbers: Iterable[int], table: str, shift: int) -> list[tuple[str, list[int]]]:
-    """Numbers apart by the tables that hold them: durable and live."""
+def _by_side(numbers: Iterable[int], table: str) -> list[tuple[str, list[int]]]:
+    """Numbers of logs or documents apart by the tables that hold them: durable and live."""
     live: list[int] = []
     durable: list[int] = []
     for number in numbers:
-        (live if is_live(number >> shift) else durable).append(number)
+        (live if is_live(number) else durable).append(number)
     sides = ((f"main.{table}", durable), (f"temp.live_{table}", live))
     return [(name, wanted) for name, wanted in sides if wanted]

@@ -9,7 +9,7 @@ import apsw
 
 from palimpsest_core.base.jstext import well_formed
 from palimpsest_core.query.filters import Clause, Range, Values
-from palimpsest_core.search.fts5.schema import POSITION_MASK, SURFACE_CODES
+from palimpsest_core.search.fts5.schema import SURFACE_CODES
 from palimpsest_core.search.fts5.tables import sql_number
 
 
@@ -21,18 +21,16 @@ class Condition(NamedTuple):
     never: bool = False
 
 
-_EXPRESSIONS = {"seq": f"(d.id & {POSITION_MASK})", "time": "d.time"}
-
-
 def event_condition(db: apsw.Connection, clauses: Iterable[Clause], kind_table: str) -> Condition:
     """The condition that all clauses hold for the document row `d`; event types are looked up in `kind_table`."""
     parts: list[str] = []
     bindings: list[Any] = []
     for clause in clauses:
         if isinstance(clause, Range):
+            assert clause.kind in ("seq", "time")
             for bound, operator in ((clause.low, ">="), (clause.high, "<=")):
                 if bound is not None:
-                    parts.append(f" and {_EXPRESSIONS[clause.kind]} {operator} ?")
+                    parts.append(f" and d.{clause.kind} {operator} ?")
                     bindings.append(sql_number(bound))
             continue
         assert isinstance(clause, Values)

@@ -138,10 +138,8 @@ class Fts5Provider(HeldLogs):
                 return
             if now:
                 generation = self._db.execute("select value from meta where key='generation'").fetchone()
-                self._db.execute("drop table temp.vocabulary")
                 schema.drop_tables(self._db)
                 schema.create_tables(self._db)
-                self._db.execute("create virtual table temp.vocabulary using fts5vocab(main, fts, 'row')")
                 self._db.execute(
                     "insert into meta values('generation', ?)", (1 + int(generation[0] if generation else 0),)
                 )
@@ -279,10 +277,10 @@ class Fts5Provider(HeldLogs):
         except apsw.InterruptError as error:
             raise aborted() from error
 
-    def tidy(self) -> None:
-        """Give back the disk space that a bulk build left free."""
+    def tidy(self, cancel: CancelToken | None = None) -> None:
+        """Merge what a bulk build left in parts, and give back the disk space that it left free."""
         with self._lock, self._errors():
-            self._store.tidy()
+            self._store.tidy(cancel)
 
     # -- the session list ------------------------------------------------------------------------------------------
 

@@ -18,7 +18,7 @@ import msgspec
 from palimpsest_core.base.cancel import CancelToken, check
 from palimpsest_core.search.fts5.numbers import Numbers
 from palimpsest_core.search.fts5.predicates import Condition
-from palimpsest_core.search.fts5.schema import LIVE_BASE, POSITION_BITS
+from palimpsest_core.search.fts5.schema import LIVE_BASE
 from palimpsest_core.search.fts5.spans import SpanCollector
 from palimpsest_core.search.matching import Phrase
 
@@ -28,32 +28,32 @@ FIRST_FETCH = 2_000
 
 
 class Ranked(NamedTuple):
-    """One document: its span count and what decides among equal counts; `session` is its session's id."""
+    """One document: its span count and what decides among equal counts, then its number and that of its log.
+
+    `session` is its session's id.
+    """
 
     spans: int
-    rowid: int
     length: int
     time: int | float
     session: str
-
-    @property
-    def number(self) -> int:
-        """The number of the document's log."""
-        return self.rowid >> POSITION_BITS
+    seq: int
+    rowid: int
+    number: int
 
 
 class Side(msgspec.Struct):
     """One set of tables to search (`prefix` "" or "live_"), and where in it.
 
-    `ranges` None walks everything; `allowed` narrows a full walk to some logs. `condition` is over a document row `d`,
-    `visible` over its log row `l`.
+    Looked at are the inclusive rowid `ranges`; of a `mask`, the rows whose byte is 1. `condition` is over a document
+    row `d`, `visible` over its log row `l`.
     """
 
     prefix: str
     collector: SpanCollector
     condition: Condition
-    ranges: list[tuple[int, int]] | None = None
-    allowed: frozenset[int] | None = None
+    ranges: list[tuple[int, int]]
+    mask: bytes | None = None
     visible: str = ""
     fold: str = ""
 
@@ -105,7 +105,7 @@ class Ranking:
         while True:
             for side in sides:
                 check(cancel)
-                side.collector.walk(phrase, keep, ranges=side.ranges, allowed=side.allowed)
+                side.collector.walk(phrase, keep, side.ranges, side.mask)
             out = []
             forget()
             for ranked in self._in_order(sides, cancel):
@@ -147,17 +147,17 @@ class Ranking:
     def _fetch(self, side: Side, rowids: array[int], limit: int) -> list[tuple[Any, ...]]:
         source, ids = self._numbers.bound(rowids)
         sql = (
-            f"select d.id, d.len, d.time, l.session from {source} j"
+            f"select d.len, d.time, l.session, d.seq, d.id, d.n from {source} j"
             f" cross join {side.schema}.{side.prefix}doc d on d.id = j.value"
-            f" cross join {side.schema}.{side.prefix}log l on l.n = d.id >> {POSITION_BITS}"
+            f" cross join {side.schema}.{side.prefix}log l on l.n = d.n"
             f" where l.answers{side.visible}{side.condition.sql}{side.fold}"
-            " order by d.len, d.time desc, l.session, d.id desc limit ?"
+            " order by d.len, d.time desc, l.session, d.seq desc limit ?"
         )
         return self._db.execute(sql, (ids, *side.condition.bindings, limit)).fetchall()
 
 
 def _order(ranked: Ranked) -> tuple[int, Any, str, int]:
-    return (ranked.length, -ranked.time, ranked.session, -ranked.rowid)
+    return (ranked.length, -ranked.time, ranked.session, -ranked.seq)
 
 
 def rank(ranked: Ranked) -> tuple[int, int, Any, str, int]:

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
+from itertools import groupby
 from typing import Any, NamedTuple
 
 import apsw
@@ -20,9 +21,10 @@ from palimpsest_core.base.cancel import CancelToken, check
 from palimpsest_core.base.errors import aborted
 from palimpsest_core.model.event import Surface
 from palimpsest_core.model.search import EventHit
+from palimpsest_core.search.fts5.numbers import Numbers
 from palimpsest_core.search.fts5.pages import TextSource
 from palimpsest_core.search.fts5.predicates import Condition
-from palimpsest_core.search.fts5.schema import POSITION_BITS, POSITION_MASK, SURFACES
+from palimpsest_core.search.fts5.schema import SURFACES
 from palimpsest_core.search.literal import Literal
 from palimpsest_core.search.snippet import snippet
 
@@ -33,10 +35,12 @@ _WORKERS = 2
 
 
 class LogToScan(NamedTuple):
-    """One log: its number, its session's id, and the first event to look at (those before are another log's)."""
+    """One log: its number, its session's id, where its documents are, and the first event to look at (those before are
+    another log's)."""
 
     number: int
     session: str
+    ranges: Sequence[tuple[int, int]]
     first_seq: int = 0
 
 
@@ -52,14 +56,15 @@ class ScanScope(msgspec.Struct, frozen=True):
         return [self.logs[start : start + GROUP] for start in range(0, len(self.logs), GROUP)]
 
     def statement(self, like: str | None) -> str:
-        """The statement that finds candidates in one log; it takes a rowid range, then `like`, then the condition's."""
+        """The statement that finds candidates in one log; it takes a rowid range, the first seq, then `like`, then the
+        condition's."""
         schema = "temp" if self.prefix else "main"
         body, doc, kind = (f"{schema}.{self.prefix}{name}" for name in ("body", "doc", "kind"))
         test = "" if like is None else " and b.text like ? escape '\\'"
         return (
-            f"select d.id, k.name, d.time, d.surface, b.text from {body} b"
+            f"select d.seq, k.name, d.time, d.surface, b.text from {body} b"
             f" cross join {doc} d on d.id = b.id cross join {kind} k on k.id = d.kind"
-            f" where b.id between ? and ?{test}{self.condition.sql}"
+            f" where b.id between ? and ? and d.seq >= ?{test}{self.condition.sql}"
         )
 
 
@@ -77,13 +82,14 @@ def scan_logs(
     hits = []
     for log in logs:
         check(cancel)
-        base = log.number << POSITION_BITS
-        for rowid, kind, time, surface, text in db.execute(sql, (base | log.first_seq, base | POSITION_MASK, *more)):
-            match = literal.pattern.search(text)
-            if match is not None:
-                shown = snippet(text, match.start(), snippet_chars)
-                where = Surface(SURFACES[surface])
-                hits.append(EventHit.of(log.session, rowid & POSITION_MASK, kind, time, where, shown))
+        found = []
+        for first, last in log.ranges:
+            for seq, kind, time, surface, text in db.execute(sql, (first, last, log.first_seq, *more)):
+                match = literal.pattern.search(text)
+                if match is not None:
+                    shown = snippet(text, match.start(), snippet_chars)
+                    found.append(EventHit.of(log.session, seq, kind, time, Surface(SURFACES[surface]), shown))
+        hits += sorted(found, key=lambda hit: hit.seq) if len(log.ranges) > 1 else found
     return hits
 
 
@@ -119,18 +125,20 @@ def hits_of_texts(
     db: apsw.Connection, scope: ScanScope, found: list[Held], literal: Literal, snippet_chars: int
 ) -> list[EventHit]:
     """The hits of texts that hold the literal, as far as the index knows their documents and the filters let them."""
-    sql = (
-        "select k.name, d.time, d.surface from main.doc d cross join main.kind k on k.id = d.kind"
-        f" where d.id = ?{scope.condition.sql}"
-    )
     hits = []
-    for log, seq, text in found:
-        row = db.execute(sql, (log.number << POSITION_BITS | seq, *scope.condition.bindings)).fetchone()
-        match = literal.pattern.search(text)
-        if row is not None and match is not None:
-            kind, time, surface = row
-            shown = snippet(text, match.start(), snippet_chars)
-            hits.append(EventHit.of(log.session, seq, kind, time, Surface(SURFACES[surface]), shown))
+    for log, ours in groupby(found, key=lambda held: held[0]):
+        texts = {seq: text for _, seq, text in ours}
+        source, seqs = Numbers(db).bound(texts)
+        sql = (
+            "select d.seq, k.name, d.time, d.surface from main.doc d cross join main.kind k on k.id = d.kind"
+            f" where d.id between ? and ? and d.seq in (select value from {source}){scope.condition.sql}"
+        )
+        rows = [row for run in log.ranges for row in db.execute(sql, (*run, seqs, *scope.condition.bindings))]
+        for seq, kind, time, surface in sorted(rows):
+            match = literal.pattern.search(texts[seq])
+            if match is not None:
+                shown = snippet(texts[seq], match.start(), snippet_chars)
+                hits.append(EventHit.of(log.session, seq, kind, time, Surface(SURFACES[surface]), shown))
     return hits
 
 

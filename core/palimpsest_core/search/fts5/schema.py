@@ -1,10 +1,10 @@
 """The tables of the index and what marks the file as ours (engine contract, section 6).
 
 `log` has one row per log file (or per session that came without a file), `doc` one per document, `body` its text,
-`fts` its postings. A document's rowid is `log.n << 24 | seq`, the same in `doc`, `body` and `fts`, so that a set of
-sessions is a set of rowid ranges. `fts` is contentless: the text is stored once, or (a setting) not at all, and then
-`place` says where in the log it comes from. The live tables are the same, local to a connection, numbered from
-`LIVE_BASE` up.
+`fts` its postings. A document has the same number in `doc`, `body` and `fts`; `extent` tells which runs of numbers
+belong to which log, so that a set of sessions is a set of ranges. `fts` is contentless: the text is stored once, or (a
+setting) not at all, and then `place` says where in the log it comes from. The live tables are the same, local to a
+connection, their logs and documents numbered from `LIVE_BASE` up.
 """
 
 from __future__ import annotations
@@ -16,13 +16,11 @@ import apsw
 APPLICATION_ID = 0x50414C49
 """What `pragma application_id` answers for an index of ours."""
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 """Raised whenever a table changes; an index with a lower one is rebuilt in place."""
 
-POSITION_BITS = 24
-POSITION_MASK = (1 << POSITION_BITS) - 1
 LIVE_BASE = 1 << 38
-"""Numbers of live sessions start here, above every number of a log file."""
+"""Numbers of live sessions and of their documents start here, above every number of a stored one."""
 
 SURFACES = ("log-only", "current", "shadowed", "withheld")
 """The surface column: the place of a surface's name in this tuple."""
@@ -30,7 +28,7 @@ SURFACES = ("log-only", "current", "shadowed", "withheld")
 SURFACE_CODES = {name: code for code, name in enumerate(SURFACES)}
 
 LOG_COLUMNS = (
-    "n",  # integer primary key: what rowids of documents start with
+    "n",  # integer primary key
     "path",  # of the file, as bytes; null for a session that came without one
     "session",  # its id; null when not even the header could be read
     "answers",  # this file speaks for its session id
@@ -53,7 +51,11 @@ LOG_COLUMNS = (
     "summary",  # msgpack of `SessionSummary`
 )
 _LOG_DEFINITION = "(n integer primary key, path blob unique, " + ", ".join(LOG_COLUMNS[2:]) + ")"
-_DOC_COLUMNS = "(id integer primary key, kind integer not null, time, surface integer not null, len integer not null)"
+_DOC_DEFINITION = (
+    "(id integer primary key, n integer not null, seq integer not null, kind integer not null, time,"
+    " surface integer not null, len integer not null)"
+)
+_EXTENT_DEFINITION = "(first integer primary key, last integer not null, n integer not null)"
 
 _DURABLE = (
     "create table meta(key text primary key, value) without rowid",
@@ -64,7 +66,9 @@ _DURABLE = (
     "create index log_hidden on log(n) where answers=0",
     "create index log_forks on log(n) where cut>0",
     "create table state(n integer primary key, value blob not null)",
-    f"create table doc{_DOC_COLUMNS}",
+    f"create table extent{_EXTENT_DEFINITION}",
+    "create index extent_log on extent(n)",
+    f"create table doc{_DOC_DEFINITION}",
     "create table body(id integer primary key, text text not null)",
     "create table place(id integer primary key, start integer not null, length integer not null)",
 )
@@ -72,12 +76,14 @@ _LIVE = (
     f"create temp table live_log{_LOG_DEFINITION}",
     "create index temp.live_log_session on live_log(session)",
     "create temp table live_kind(id integer primary key, name text not null unique)",
-    f"create temp table live_doc{_DOC_COLUMNS}",
+    f"create temp table live_extent{_EXTENT_DEFINITION}",
+    "create index temp.live_extent_log on live_extent(n)",
+    f"create temp table live_doc{_DOC_DEFINITION}",
     "create temp table live_body(id integer primary key, text text not null)",
 )
 
 _FTS_SHADOWS = {"fts_data", "fts_idx", "fts_content", "fts_docsize", "fts_config"}
-_TABLES = {"meta", "kind", "log", "state", "doc", "body", "place", "fts"} | _FTS_SHADOWS
+_TABLES = {"meta", "kind", "log", "state", "extent", "doc", "body", "place", "fts"} | _FTS_SHADOWS
 
 CACHE_KIB = 32_768
 BULK_CACHE_KIB = 8_192
@@ -144,7 +150,6 @@ def create_live_tables(db: apsw.Connection) -> None:
         db.execute(statement)
     db.execute(_fts("temp.live_fts", has_contentless_delete(db)))
     db.execute("create temp table folded(n integer primary key, skip integer not null)")
-    db.execute("create virtual table temp.vocabulary using fts5vocab(main, fts, 'row')")
 
 
 def drop_tables(db: apsw.Connection) -> None:

@@ -1,31 +1,32 @@
-"""Counting highlighted spans without reading text: FTS5 auxiliary functions that keep their own results.
+"""Counting highlighted spans without reading text: FTS5 auxiliary functions that give a number for each match.
 
 Overlapping matches are one highlighted span, adjacent ones are two. A phrase of k tokens at sorted offsets o has
 1 + #{i : o[i] - o[i-1] >= k} spans; only a phrase that can overlap itself needs that, for all others the number of
 instances is the number of spans.
 
-Rows are gathered by count as they come, and once `keep` rows lie above it, the lowest count is given up: a common word
-has hundreds of thousands of documents and a page needs the best few. Measured on 95,000 matched documents: walk alone
-4 ms, this 30 ms, fetching (rowid, count) rows 63 ms.
+A common word has hundreds of thousands of documents and a page needs the best few. So a walk begins with a few matches
+and goes on in growing pieces, and whenever enough rows lie above the lowest count, that is given up: from then on
+SQLite passes such rows by. Measured on 595,000 matched documents: walk alone 22 ms, with the count 124 (a function in
+Python instead of an attribute's getter 205), fetching all rows with their counts 326.
 """
 
 from __future__ import annotations
 
+import operator
 from array import array
-from collections import Counter
-from collections.abc import Callable, Sequence
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from typing import Any
 
 import apsw
 
-from palimpsest_core.search.fts5.numbers import Numbers
-from palimpsest_core.search.fts5.schema import POSITION_BITS
 from palimpsest_core.search.matching import Phrase
 
-_LOOK_EVERY = 256
+FIRST_PIECE = 2_048
+"""So many matches come first, whatever their counts; and the numbers of the next piece are eight times as many."""
 
-Gatherer = Callable[..., None]
+_GROWTH = 8
 
 
 class SpanCollector:
@@ -35,104 +36,84 @@ class SpanCollector:
         self._db = db
         self._table = table
         self.buckets: dict[int, array[int]] = {}
-        # One-element lists: the functions are registered once and read them on every row.
-        self._floor = [1]
-        self._width = [1]
-        self._every = [_LOOK_EVERY]
-        self._numbers = Numbers(db)
-        self._keep = 0
-        for name, gather in (("instances", self._by_instances()), ("spans", self._by_spans())):
-            db.register_fts5_function(f"{table}_{name}", gather)
-
-    @property
-    def floor(self) -> int:
+        self.floor = 1
         """The lowest span count that `buckets` holds all documents of."""
-        return self._floor[0]
+        self._width = 1
+        self._keep = 0
+        instances: Any = operator.attrgetter("inst_count")
+        db.register_fts5_function(f"{table}_instances", instances)
+        db.register_fts5_function(f"{table}_spans", self._spans)
 
     @property
     def complete(self) -> bool:
         """Whether every match of the last walk is in `buckets`."""
-        return self._floor[0] == 1
+        return self.floor == 1
 
-    def counts(self) -> dict[int, int]:
-        """How many documents of each log the last walk kept."""
-        counted: Counter[int] = Counter()
-        for bucket in self.buckets.values():
-            counted.update(rowid >> POSITION_BITS for rowid in bucket)
-        return counted
+    @property
+    def gathered(self) -> int:
+        """How many documents `buckets` holds."""
+        return sum(map(len, self.buckets.values()))
 
-    def walk(
-        self,
-        phrase: Phrase,
-        keep: int,
-        *,
-        ranges: Sequence[tuple[int, int]] | None = None,
-        allowed: frozenset[int] | None = None,
-    ) -> None:
-        """Fill `buckets` (span count -> rowids) with the matches of `phrase`.
+    def count(self, ranges: Iterable[tuple[int, int]]) -> int:
+        """How many documents of these inclusive rowid ranges the last walk kept."""
+        found = 0
+        for first, last in ranges:
+            for bucket in self.buckets.values():
+                found += bisect_right(bucket, last) - bisect_left(bucket, first)
+        return found
 
-        `ranges` limits the walk to these inclusive rowid ranges; `allowed` to rowids whose log number is in the set. At
-        least the best `keep` rows by count are kept, and all that tie with the last of them.
+    def walk(self, phrase: Phrase, keep: int, ranges: Sequence[tuple[int, int]], mask: bytes | None = None) -> None:
+        """Fill `buckets` (span count -> ascending rowids) with the matches of `phrase`.
+
+        Looked at are these ascending, inclusive rowid ranges; with a `mask` only rows whose byte in it is 1. At least
+        the best `keep` rows by count are kept, and all that tie with the last of them.
         """
         self.buckets.clear()
-        self._floor[0], self._width[0], self._every[0], self._keep = 1, phrase.width, min(_LOOK_EVERY, keep), keep
-        name = f"{self._table}_{'spans' if phrase.overlaps else 'instances'}"
+        self.floor, self._width, self._keep = 1, phrase.width, keep
+        function = f"{self._table}_{'spans' if phrase.overlaps else 'instances'}"
+        test = "" if mask is None else " and substr(?, rowid + 1, 1) = x'01'"
+        more = () if mask is None else (mask,)
         # The limit keeps SQLite from folding the subquery away, which FTS5 functions do not survive.
-        source = f"select count(s) from (select {name}({self._table}) s from {self._table}(?)"
-        if ranges is None and allowed is None:
-            self._db.execute(f"{source} limit -1)", (phrase.expression,)).fetchone()
-            return
-        if ranges is None:
-            # Judged by SQLite before the function is called: a seventh of the time of judging inside it.
-            if allowed:
-                logs, numbers = self._numbers.bound(sorted(allowed))
-                limited = f"{source} where rowid >> {POSITION_BITS} in (select value from {logs}) limit -1)"
-                self._db.execute(limited, (phrase.expression, numbers)).fetchone()
-            return
+        sql = (
+            f"select r, s from (select rowid r, {function}({self._table}) s from {self._table}(?)"
+            f" where rowid between ? and ?{test} limit ?) where s >= ?"
+        )
         for first, last in ranges:
-            limited = f"{source} where rowid between ? and ? limit -1)"
-            self._db.execute(limited, (phrase.expression, first, last)).fetchone()
+            piece, reached, end = FIRST_PIECE if self.floor == 1 else -1, first - 1, last
+            while reached < last:
+                rows = self._db.execute(sql, (phrase.expression, reached + 1, end, *more, piece, self.floor))
+                taken, furthest = self._take(rows)
+                if taken == piece:
+                    end = furthest
+                piece, reached, end = -1, end, min(last, end + _GROWTH * (end - first + 1))
 
-    def _by_instances(self) -> Gatherer:
-        buckets, floor, every, raise_floor = self.buckets, self._floor, self._every, self._raise_floor
+    def _take(self, rows: Iterable[tuple[int, int]]) -> tuple[int, int]:
+        """Put rows into their buckets; returns how many there were and the last one's number."""
+        buckets, before, rowid = self.buckets, self.gathered, 0
+        for rowid, spans in rows:
+            bucket = buckets.get(spans)
+            if bucket is None:
+                bucket = buckets[spans] = array("q")
+            bucket.append(rowid)
+        taken = self.gathered - before
+        self._raise_floor()
+        return taken, rowid
 
-        def gather(api: Any, *_: Any) -> None:
-            spans = api.inst_count
-            if spans >= floor[0]:
-                bucket = buckets.get(spans)
-                if bucket is None:
-                    bucket = buckets[spans] = array("q")
-                bucket.append(api.rowid)
-                if not len(bucket) % every[0]:
-                    raise_floor()
-
-        return gather
-
-    def _by_spans(self) -> Gatherer:
-        buckets, floor, every, raise_floor = self.buckets, self._floor, self._every, self._raise_floor
-        width = self._width
-
-        def gather(api: Any, *_: Any) -> None:
-            spans = 1
-            if api.inst_count > 1:
-                offsets = api.phrase_column_offsets(0, 0)
-                least = width[0]
-                spans += sum(after - before >= least for before, after in pairwise(offsets))
-            if spans >= floor[0]:
-                bucket = buckets.setdefault(spans, array("q"))
-                bucket.append(api.rowid)
-                if not len(bucket) % every[0]:
-                    raise_floor()
-
-        return gather
+    def _spans(self, api: apsw.FTS5ExtensionApi, *_: Any) -> int:
+        if api.inst_count < 2:
+            return 1
+        least = self._width
+        return 1 + sum(after - before >= least for before, after in pairwise(api.phrase_column_offsets(0, 0)))
 
     def _raise_floor(self) -> None:
         """Give up the lowest counts while what lies above them is enough."""
-        total = sum(len(bucket) for bucket in self.buckets.values())
+        total = self.gathered
+        if total < self._keep:
+            return
         for spans in sorted(self.buckets):
             rest = total - len(self.buckets[spans])
             if rest < self._keep:
                 return
             del self.buckets[spans]
-            self._floor[0] = spans + 1
+            self.floor = spans + 1
             total = rest

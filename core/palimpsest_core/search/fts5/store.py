@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import apsw
 import msgspec
 
+from palimpsest_core.base.cancel import CancelToken
 from palimpsest_core.base.jstext import storable_value, well_formed
 from palimpsest_core.model.header import Header
 from palimpsest_core.model.session import SessionSummary
@@ -20,6 +21,12 @@ from palimpsest_core.search.fts5.tables import DocumentTables, sql_number
 
 _NO_LOG = 0
 """Logs are numbered from 1 on."""
+
+MANY_SEGMENTS = 8
+"""With so many parts merging pays: measured on 1 M documents in 16 parts, 2.7 s of a build of 75, 4 % of the index, and
+a search in one project in a third of the time."""
+
+MERGED_PAGES = 2_000
 
 _summary = msgspec.msgpack.Decoder(SessionSummary).decode
 _INSERT = f"({', '.join(schema.LOG_COLUMNS)}) values({','.join('?' * len(schema.LOG_COLUMNS))})"
@@ -85,10 +92,25 @@ class Store:
         self._db.execute(f"pragma main.cache_size=-{schema.BULK_CACHE_KIB if on else schema.CACHE_KIB}")
         self._db.execute("insert into fts(fts, rank) values('automerge', ?)", (0 if on else 4,))
 
-    def tidy(self) -> None:
-        """Give back the pages that merging postings left free, when they are a tenth of the file, and the space of the
-        journal. Not in a batch."""
-        if self._db.pragma("freelist_count") * 10 > self._db.pragma("page_count"):
+    def segments(self) -> int:
+        """How many parts the postings are in: each has to be looked into for every word."""
+        return int(self._db.execute("select count(distinct segid) from fts_idx").get)
+
+    def tidy(self, cancel: CancelToken | None = None) -> None:
+        """Merge postings that are in many parts, and give back free pages and the space of the journal. Not in a batch.
+
+        Ends early, with all that is held as it was, when it is cancelled.
+        """
+        if self.segments() >= MANY_SEGMENTS:
+            # A negative number begins to merge everything; then it goes on in steps, until nothing is left to do.
+            pages = -MERGED_PAGES
+            while cancel is None or not cancel.is_set():
+                before = self._db.total_changes()
+                self._db.execute("insert into fts(fts, rank) values('merge', ?)", (pages,))
+                if self._db.total_changes() - before < 2:
+                    break
+                pages = MERGED_PAGES
+        if self._db.pragma("freelist_count") * 50 > self._db.pragma("page_count"):
             self._db.execute("pragma main.incremental_vacuum").fetchall()
         self._db.execute("pragma main.wal_checkpoint(truncate)").fetchall()
 
@@ -167,7 +189,7 @@ class Store:
         self.touch()
         self.documents.drop_each(number, seqs)
 
-    def mark(self, number: int, seqs: Sequence[int], surface: str) -> None:
+    def mark(self, number: int, seqs: Iterable[int], surface: str) -> None:
         """Give documents another surface."""
         self.touch()
         self.documents.mark(number, seqs, surface)

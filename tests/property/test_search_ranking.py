@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from plainprovider import PlainProvider
@@ -13,7 +14,7 @@ from palimpsest_core.model.header import Header
 from palimpsest_core.model.jsonable import to_json
 from palimpsest_core.model.session import SessionRecord
 from palimpsest_core.search.documents import IndexDocument
-from palimpsest_core.search.fts5 import ranking
+from palimpsest_core.search.fts5 import ranking, searcher, spans
 from palimpsest_core.search.fts5.provider import Fts5Provider
 from palimpsest_core.search.provider import IndexGrowth, IndexSnapshot, SearchProvider
 from palimpsest_core.search.request import ABSENT, event_search, session_search
@@ -134,10 +135,16 @@ def test_pages_equal_those_of_the_model(
 ) -> None:
     config = Config(snippet_chars=chars)
     provider, model = Fts5Provider(":memory:", config=config), PlainProvider(chars)
-    kept = ranking.LEAST_KEPT, ranking.KEPT_PER_HIT, ranking.FIRST_FETCH
-    if few:  # as if there were too many matches to keep: the ways to look again are taken
-        ranking.LEAST_KEPT, ranking.KEPT_PER_HIT, ranking.FIRST_FETCH = 1, 0, 1
-    try:
+    with pytest.MonkeyPatch.context() as patch:
+        if few:  # as if there were too many matches to keep: the ways to look again are taken
+            for module, name, value in (
+                (ranking, "LEAST_KEPT", 1),
+                (ranking, "KEPT_PER_HIT", 0),
+                (ranking, "FIRST_FETCH", 1),
+                (spans, "FIRST_PIECE", 1),
+                (searcher, "FEW_RANGES", 0),
+            ):
+                patch.setattr(module, name, value)
         for each in (provider, model):
             fill(each, sessions)
         answers = [
@@ -160,6 +167,4 @@ def test_pages_equal_those_of_the_model(
             for each in (provider, model)
         ]
         assert events[0] == events[1]
-    finally:
-        ranking.LEAST_KEPT, ranking.KEPT_PER_HIT, ranking.FIRST_FETCH = kept
-        provider.close()
+    provider.close()

@@ -25,7 +25,7 @@ LEAST_ROOM = 64
 """So many numbers at least are set aside for a log that grows while others lie behind it."""
 
 _UNBOUNDED = 1 << 62
-_SCANNED_PER_SEQ = 32
+SCANNED_PER_SEQ = 32
 """Looking for many seqs, a run with up to so many documents for each is read through."""
 
 
@@ -107,7 +107,7 @@ class Extents:
         sql = f"select id, seq from {self._doc} where id>=? and id<?"
         for first, last in self.of(n):
             begin, end = self.at(first, last, wanted[0]), self.at(first, last, wanted[-1] + 1)
-            if end - begin <= _SCANNED_PER_SEQ * len(wanted):
+            if end - begin <= SCANNED_PER_SEQ * len(wanted):
                 yield from [number for number, seq in self._db.execute(sql, (begin, end)) if seq in among]
                 continue
             for seq in wanted:

@@ -28,7 +28,7 @@ from palimpsest_core.search.fts5.store import Store
 from palimpsest_core.search.matching import Matcher, Phrase
 from palimpsest_core.search.request import ScanRequest, SearchRequest, check_strict_budget
 
-_FEW_RANGES = 8
+FEW_RANGES = 8
 _RANGE_MS = 0.012
 _ROW_MS = 0.00008
 """What a range costs, and again in each segment of the postings; and a row of a whole walk under a mask."""
@@ -217,7 +217,7 @@ class Searcher:
         """Count the matches of many stored logs in one walk where that is quicker than a walk for each: in small
         indexes, whose postings FTS5 cannot skip through."""
         wanted = [number for number in numbers if not is_live(number)]
-        if len(wanted) < _FEW_RANGES or self._db.pragma("page_count") * checked.PAGE > _SMALL_INDEX_BYTES:
+        if len(wanted) < FEW_RANGES or self._db.pragma("page_count") * checked.PAGE > _SMALL_INDEX_BYTES:
             return
         side, extents = self._side("", request), self._extents("")
         sql = "select substr(?, f.rowid + 1, 1) which, count(*) from fts(?) f"
@@ -334,7 +334,7 @@ class Searcher:
             if not ranges:
                 return False
             side.ranges, last = ranges, ranges[-1][1]
-            if len(ranges) > _FEW_RANGES and last < _MASK_BYTES and not self._quicker_apart(len(ranges), phrase):
+            if len(ranges) > FEW_RANGES and last < _MASK_BYTES and not self._quicker_apart(len(ranges), phrase):
                 side.ranges, side.mask = [(ranges[0][0], last)], masked(((*run, 1) for run in ranges), last)
         if self._options.fold_inherited:
             side.fold = self._fold(numbers)

@@ -109,8 +109,13 @@ def test_all_are_found_once_however_the_log_grows_behind_the_damage(
                     assert all(log.index_of_seq(hit.seq) is not None for hit in hits(engine, "interrupted"))
 
 
-def test_a_grown_log_is_not_read_again_for_its_withheld_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = damaged(tmp_path)
+@pytest.mark.parametrize("many", [False, True])
+def test_a_grown_log_is_not_read_again_for_its_withheld_rows(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, many: bool
+) -> None:
+    if many:  # more than are told one by one: the later ones are counted only
+        monkeypatch.setattr("palimpsest_core.formats.rowscan.MOST_WITHHELD", len(BEHIND))
+    path = damaged(tmp_path, prompt(9, "one more"))
     read: list[bytes] = []
 
     def text(stored: bytes, registry: Registry) -> str:
@@ -120,11 +125,14 @@ def test_a_grown_log_is_not_read_again_for_its_withheld_rows(tmp_path: Path, mon
     with Engine(tmp_path, index=":memory:") as engine:
         engine.refresh()
         monkeypatch.setattr("palimpsest_core.sync.withheld.withheld_text", text)
-        with path.open("ab") as file:
-            file.write(frame(prompt(9, "later walrus")))
-        engine.refresh()
-        assert [hit.line for hit in hits(engine, "walrus")] == [4, 5, 6, 7]
-    assert read == [line(prompt(9, "later walrus"))]
+        for seq in (10, 11):
+            with path.open("ab") as file:
+                file.write(frame(prompt(seq, "later walrus")))
+            engine.refresh()
+        assert [hit.line for hit in hits(engine, "walrus")] == [4, 5, 6, *([] if many else [8, 9])]
+        (summary,) = engine.sessions()
+        assert (summary.rows_shown, summary.rows_withheld) == (2, 6)
+    assert read == ([] if many else [line(prompt(seq, "later walrus")) for seq in (10, 11)])
 
 
 def test_a_torn_row_is_found_until_it_is_whole(tmp_path: Path) -> None:

@@ -23,6 +23,7 @@ from palimpsest_core.model.search import WITHHELD_FROM
 from palimpsest_core.model.session import SessionState, SessionSummary
 from palimpsest_core.query.findings import meaning_findings, work_goes_on
 from palimpsest_core.search.documents import IndexDocument, LogEntry
+from palimpsest_core.search.fts5.schema import POSITION_MASK
 from palimpsest_core.storage.layout import LogFile, session_id_of_folder
 from palimpsest_core.sync.digest import LAST_SEQ, Changes, LogDigest
 from palimpsest_core.sync.revision import revision_of
@@ -132,7 +133,7 @@ def _grown(file: LogFile, state: bytes, config: Config, registry: Registry) -> t
     if not _keeps_withheld(reading):
         return reader, digest, reading.next_seq
     if config.mode != "strict" and digest.withheld is not None and digest.withheld[0] == reading.next_line:
-        return reader, digest, WITHHELD_FROM + reading.next_line
+        return reader, digest, min(WITHHELD_FROM + reading.next_line, POSITION_MASK)
     reader.close()
     return None
 
@@ -205,6 +206,7 @@ class _Reading:
     def _save(self, reading: ReadState) -> bytes | None:
         """The state to go on from `reading`; None when more was read than that, or it cannot be kept."""
         if self._withheld is not None and reading.withheld:
+            self._withheld.counted_to(reading.next_line)
             self._digest.withheld = self._withheld.saved
             if self._digest.withheld[0] != reading.next_line:
                 return None

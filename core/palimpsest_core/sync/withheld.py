@@ -48,6 +48,10 @@ class WithheldRows:
                 where = Surface.WITHHELD.value
                 self._documents.append(IndexDocument(position, row.type, row.time, where, text, row.offset, row.length))
 
+    def counted_to(self, line: int) -> None:
+        """The rows before `line` that were not pushed were only counted: a reader tells no endless number of them."""
+        self._next_line = max(self._next_line, line)
+
     def documents(self, next_seq: int) -> list[IndexDocument]:
         """What to index of a log with so many events; nothing where these take up the numbers."""
         return self._documents if next_seq < WITHHELD_FROM else []

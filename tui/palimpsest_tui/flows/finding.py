@@ -220,7 +220,7 @@ class Finding:
         if self.scopes.scope is not Scope.ALL:
             lines.append("ctrl+t in the search bar searches a wider scope.")
         if self._desk.opening.log is not None and self._desk.opening.log.header is None:
-            lines.append("Only sessions are listed here; n goes through the matches of the open file, which is none.")
+            lines.append("The open file is no session, so it is not listed here; n goes through its matches.")
         if self.search.chips:
             lines.append("The filter words narrow the search; ctrl+l clears everything.")
         lines.append("esc: back to the sessions.")

@@ -23,7 +23,6 @@ from palimpsest_core.model.search import WITHHELD_FROM
 from palimpsest_core.model.session import SessionState, SessionSummary
 from palimpsest_core.query.findings import meaning_findings, work_goes_on
 from palimpsest_core.search.documents import IndexDocument, LogEntry
-from palimpsest_core.search.fts5.schema import POSITION_MASK
 from palimpsest_core.storage.layout import LogFile, session_id_of_folder
 from palimpsest_core.sync.digest import LAST_SEQ, Changes, LogDigest
 from palimpsest_core.sync.revision import revision_of
@@ -133,7 +132,7 @@ def _grown(file: LogFile, state: bytes, config: Config, registry: Registry) -> t
     if not _keeps_withheld(reading):
         return reader, digest, reading.next_seq
     if config.mode != "strict" and digest.withheld is not None and digest.withheld[0] == reading.next_line:
-        return reader, digest, min(WITHHELD_FROM + reading.next_line, POSITION_MASK)
+        return reader, digest, min(WITHHELD_FROM + reading.next_line, LAST_SEQ)
     reader.close()
     return None
 

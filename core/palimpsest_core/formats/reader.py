@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Iterator
-from typing import NamedTuple
 
 import msgspec
 
@@ -23,6 +22,7 @@ from palimpsest_core.formats.issue import NO_HEADER, Issue
 from palimpsest_core.formats.legacy import WATCHED, LegacyState, Modernizer
 from palimpsest_core.formats.legacy_exact import ExactModernizer
 from palimpsest_core.formats.overlap import LOOK_BACK, judge
+from palimpsest_core.formats.readstate import Mark, ReadState
 from palimpsest_core.formats.rows import StoredRow
 from palimpsest_core.formats.rowscan import RowScanner
 from palimpsest_core.model.config import Config
@@ -31,10 +31,9 @@ from palimpsest_core.model.finding import Finding, FindingCode
 from palimpsest_core.model.header import StoredHeader
 from palimpsest_core.storage.layout import ZSTD, LogFile, Stat
 from palimpsest_core.storage.lines import TextChunk, Trust
-from palimpsest_core.storage.logbytes import ByteFault, LogBytes, usual_first_line
+from palimpsest_core.storage.logbytes import LogBytes, usual_first_line
 
 _PROOF_BYTES = 512
-_FAULTS_KEPT = 20
 
 
 class LogChanged(Exception):
@@ -46,33 +45,6 @@ class LogChanged(Exception):
     def __init__(self, how: str) -> None:
         super().__init__(f"The log was {how} since it was read.")
         self.how = how
-
-
-class ReadState(msgspec.Struct, frozen=True):
-    """Where a later read can go on: everything before `byte_offset` is whole and was read. JSON-serialisable.
-
-    `stat` is the file's at that time (a torn tail included, which the offsets leave out). `text_offset` is the same
-    place in the decoded text, `next_line` and `next_seq` what comes next there, `rows` and `withheld` count the rows
-    before it. `proof` is a digest of the stored bytes right before `byte_offset`. The other fields carry findings and
-    old shapes on.
-    """
-
-    version: int
-    stat: Stat
-    byte_offset: int = 0
-    text_offset: int = 0
-    next_line: int = 2
-    next_seq: int = 0
-    last_time: int = 0
-    proof: str = ""
-    rows: int = 0
-    withheld: int = 0
-    issue: Issue | None = None
-    required: dict[str, list[int]] = {}
-    faults: list[tuple[int, int, str]] = []
-    fault_count: int = 0
-    byte_faults: list[ByteFault] = []
-    legacy: LegacyState | None = None
 
 
 class ReadLog(msgspec.Struct, frozen=True):
@@ -93,23 +65,6 @@ class ReadLog(msgspec.Struct, frozen=True):
 _NO_TEXT = TextChunk(0, b"", Trust.WHOLE)
 
 
-class _Mark(NamedTuple):
-    """A place to go on from, cheaply noted; see `ReadState`."""
-
-    byte_offset: int
-    text_offset: int
-    next_line: int
-    next_seq: int
-    last_time: int
-    rows: int
-    withheld: int
-    issue: Issue | None
-    required: dict[str, list[int]]
-    faults: list[tuple[int, int, str]]
-    fault_count: int
-    legacy: LegacyState | None
-
-
 class LogReader:
     """One log, read from the start or from a saved state.
 
@@ -125,7 +80,7 @@ class LogReader:
             self.header: StoredHeader | None = self.peek.stored()
             self._version = self.header.header.version if self.header is not None else file.generation
             self._state = resume or ReadState(self._version, self._log.stat)
-            self._mark: _Mark | None = None
+            self._mark: Mark | None = None
             if resume is not None:
                 self._prove()
         except BaseException:
@@ -304,30 +259,13 @@ class LogReader:
             self._mark = None
             before = self._state
             fresh = [f for f in self._log.faults if before.byte_offset <= f.byte_offset < mark.byte_offset]
-            self._state = ReadState(
-                before.version,
-                self._log.stat,
-                mark.byte_offset,
-                mark.text_offset,
-                mark.next_line,
-                mark.next_seq,
-                mark.last_time,
-                self._proof(mark.byte_offset),
-                mark.rows,
-                mark.withheld,
-                mark.issue,
-                mark.required,
-                mark.faults,
-                mark.fault_count,
-                [*before.byte_faults, *fresh][:_FAULTS_KEPT],
-                mark.legacy.before(mark.next_seq) if mark.legacy is not None else None,
-            )
+            self._state = mark.state(before, self._log.stat, self._proof(mark.byte_offset), fresh)
         return self._state
 
     def _save(self, chunk: TextChunk) -> None:
         """Mark this place; what is costly about a state is only made when somebody asks for it."""
         scanner = self._scanner
-        self._mark = _Mark(
+        self._mark = Mark(
             chunk.commit,
             chunk.end,
             scanner.next_line,

@@ -65,6 +65,37 @@ def test_what_was_written_is_there_after_reopening(tmp_path: Path) -> None:
     provider.close()
 
 
+@pytest.mark.parametrize("mode", ["delete", "wal"])
+def test_a_full_disk_is_said_with_the_index_that_it_holds_and_stops_no_closing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mode: str
+) -> None:
+    path = made(tmp_path / "i.sqlite")
+    provider = Fts5Provider(str(path), config=Config(journal_mode=mode))
+    assert hits(provider) == 1
+
+    room, written = path.stat().st_size, checked._CheckedFile.xWrite
+
+    def full(self: checked._CheckedFile, data: bytes, offset: int) -> None:
+        if offset + len(data) > room:
+            raise apsw.FullError("database or disk is full")
+        written(self, data, offset)
+
+    monkeypatch.setattr(checked._CheckedFile, "xWrite", full)
+    more = "another " + " ".join(map(str, range(20_000)))
+    if mode == "delete":
+        with pytest.raises(SessionQueryError, match="no room left") as caught:
+            fill(provider, more)
+        assert caught.value.code is ErrorCode.INDEX_FAILED
+        assert str(path) in caught.value.message
+    else:  # room for the journal, none to put it into its file
+        fill(provider, more)
+    provider.close()
+    monkeypatch.undo()
+    again = Fts5Provider(str(path))
+    assert (hits(again), hits(again, "another"), again.notices) == ((1, 0, []) if mode == "delete" else (0, 1, []))
+    again.close()
+
+
 @pytest.mark.parametrize("mode", ["wal", "delete", "truncate", "persist"])
 def test_every_journal_mode_works(tmp_path: Path, mode: str) -> None:
     for _ in range(2):

@@ -363,12 +363,16 @@ class Fts5Provider(HeldLogs):
         except apsw.InterruptError:
             raise
         except apsw.BusyError as error:
-            raise index_failed("Another process is writing to the index and did not finish in time.") from error
+            raise index_failed(
+                f"Another process is writing to the index {self.path} and did not finish in time."
+            ) from error
+        except apsw.FullError as error:
+            raise index_failed(f"There is no room left on the disk for the index {self.path}.") from error
         except (apsw.Error, OverflowError) as error:
             if "fts5" in str(error) and "format" in str(error):  # its tables do not fit together: a plain SQL error
                 self._give_up()
                 raise IndexDamaged(self.path) from error
-            raise index_failed(f"The index could not be used ({error}).") from error
+            raise index_failed(f"The index {self.path} could not be used ({error}).") from error
 
     def _give_up(self) -> None:
         """The file is damaged: close it and put it aside, so that the next opening starts anew."""
@@ -394,4 +398,6 @@ class Fts5Provider(HeldLogs):
         with self._lock:
             if not self._closed:
                 self._closed = True
-                self._db.close()
+                # A full disk keeps the journal from being put into its file: it stays beside it, and nothing is lost.
+                with contextlib.suppress(apsw.Error):
+                    self._db.close()

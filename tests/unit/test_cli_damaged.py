@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -90,3 +91,38 @@ def test_a_hit_in_a_withheld_row_names_its_line_and_can_be_shown(rows: dict[str,
 def test_statistics_count_events_and_no_withheld_rows(rows: dict[str, int], said: Said) -> None:
     counted = {each["sessionId"]: each["own"]["events"] for each in json.loads(said("stats", "--json"))["sessions"]}
     assert counted == {"gap": 2, "packed": 3, "lanes": 4, "old lanes": 4, "sound": 2, "torn": 3, "half": 2}
+
+
+def test_a_log_that_there_was_no_time_to_read_is_listed_with_the_words_it_begins_with(
+    tmp_path: Path, said: Said, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(tmp_path, frames([header(0, "unread"), prompt(0, "where is the walrus"), *SOUND[1:]]), session_id="unread")
+    write(tmp_path, frames([header(4, "bare")]), session_id="bare", version=4)
+    monkeypatch.setattr("palimpsest_tui.cli.corpus.READING_S", 0)
+    lines = {text.split()[0]: text for text in said("ls").splitlines()[1:]}
+    assert lines["unread"].endswith("(not read yet) where is the walrus")
+    assert lines["bare"].endswith("(not read yet)")
+    assert said("ls", "--stale").count("walrus") == 0
+
+
+def test_ls_tells_of_folders_that_it_may_not_look_into(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], said: Said, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(tmp_path, frames([header(0, "open"), *SOUND]), session_id="open")
+    closed = tmp_path / "--closed--"
+    closed.mkdir()
+    look = os.scandir
+
+    def scandir(path: str) -> Any:
+        if os.fspath(path) == str(closed):
+            raise PermissionError(13, "Permission denied", path)
+        return look(path)
+
+    assert "closedFolders" not in json.loads(said("ls", "--json"))
+    monkeypatch.setattr(os, "scandir", scandir)
+    assert [each["path"] for each in json.loads(said("ls", "--json"))["closedFolders"]] == [str(closed)]
+    script.run(["--root", str(tmp_path), "--index", str(tmp_path / "index.sqlite"), "ls"])
+    told = capfd.readouterr()
+    assert "open" in told.out
+    assert "1 folder cannot be looked into: palimpsest doctor" in told.err
+    assert str(closed) in said("doctor")

@@ -12,14 +12,15 @@ from pathlib import Path
 import msgspec
 
 from palimpsest_core.base.cancel import CancelToken, check
-from palimpsest_core.formats.catalog import Catalog, CatalogEntry, CatalogFile, build_catalog
+from palimpsest_core.base.errors import ErrorCode, SessionQueryError
+from palimpsest_core.formats.catalog import Catalog, CatalogEntry, CatalogFile, build_catalog, stray_finding
 from palimpsest_core.formats.reader import LogReader
 from palimpsest_core.model.config import Config
 from palimpsest_core.model.finding import Finding, FindingCode
 from palimpsest_core.model.health import Ailment, LogHealth, RowCounts, ailment_of, remedies_of
 from palimpsest_core.model.session import SessionSummary
 from palimpsest_core.query.durable import unreadable_file
-from palimpsest_core.storage.layout import LogFile
+from palimpsest_core.storage.layout import LogFile, discover
 from palimpsest_core.sync.overview import SummaryIndex, known_overview, summary_of_header
 from palimpsest_core.sync.reconcile import files_in
 
@@ -110,6 +111,21 @@ def _stray(finding: Finding) -> LogHealth:
         size = 0  # it is gone by now
     remedies = remedies_of([finding], readable=False, beside=False, is_log=False)
     return LogHealth(path, ailment, [finding], remedies, size=size, readable=False)
+
+
+def closed_folders(root: Path, cancel: CancelToken | None = None) -> list[Finding]:
+    """Folders and files below a root that cannot be examined, by path.
+
+    Raises `PERSISTENCE_FAILED` when the root itself cannot be read, `ABORTED`.
+    """
+    try:
+        strays = discover(root, cancel).strays
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise SessionQueryError(ErrorCode.PERSISTENCE_FAILED, f"The folder {root} cannot be read: {reason}.") from error
+    return [
+        stray_finding(stray) for stray in sorted(strays, key=lambda stray: stray.path) if stray.kind == "unreadable"
+    ]
 
 
 def row_counts(file: LogFile, config: Config, cancel: CancelToken | None = None) -> RowCounts:

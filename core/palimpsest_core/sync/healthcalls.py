@@ -35,6 +35,15 @@ class HealthCalls:
         catalog = self._durable.catalog(cancel)
         return self._search.look_up(lambda index: ailing_logs(catalog, index, cancel))
 
+    def closed_folders(self, cancel: CancelToken | None = None) -> list[Finding]:
+        """Folders below the root that cannot be examined, so that nobody knows which logs are in them: one walk.
+
+        Raises `PERSISTENCE_FAILED` when the root itself cannot be read, `ABORTED`.
+        """
+        from palimpsest_core.sync.health import closed_folders
+
+        return closed_folders(self._durable.root, cancel) if self._durable is not None else []
+
     def row_counts(self, path: str, cancel: CancelToken | None = None) -> RowCounts:
         """How many lines of the log at `path` are shown and how many withheld; reads it through.
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
+from time import monotonic
 from typing import TYPE_CHECKING, NamedTuple
 
 import click
@@ -122,6 +124,36 @@ def read_for_a_moment(engine: Engine, cancel: CancelToken) -> None:
             raise
     finally:
         timer.cancel()
+
+
+PEEKING_S = 0.5
+"""How long the beginnings of logs that were not read are looked at."""
+
+
+def first_words(engine: Engine, rows: Iterable[SessionSummary], cancel: CancelToken) -> dict[str, str]:
+    """By path: a title or the first prompt from the beginning of logs that were not read, as far as time allows."""
+    from palimpsest_core import CancelToken, SessionQueryError
+
+    words: dict[str, str] = {}
+    end = monotonic() + PEEKING_S
+    for row in rows:
+        if monotonic() > end:
+            break
+        cancel.raise_if_set()
+        try:
+            with engine.open_log(row.id, path=row.path).closing() as log, suppress(SessionQueryError):
+                enough = CancelToken()
+                log.load(enough, partial(_set, enough))
+        except SessionQueryError:
+            continue  # it is gone by now
+        found = log.title.title if log.title is not None else log.first_prompt
+        if found:
+            words[row.path] = found
+    return words
+
+
+def _set(token: CancelToken, _rows: int) -> None:
+    token.set()
 
 
 def activity(summary: SessionSummary) -> tuple[int, str]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from palimpsest_tui.cli.columns import cell, clock, cut, plural, size, table
-from palimpsest_tui.cli.corpus import activity, open_engine, read_for_a_moment
+from palimpsest_tui.cli.corpus import activity, first_words, open_engine, read_for_a_moment
 from palimpsest_tui.cli.exits import Exit
 from palimpsest_tui.cli.index import show_progress
 from palimpsest_tui.cli.interrupt import cancel_on_interrupt
@@ -29,6 +29,9 @@ ORDERS = {
 SAYS_IT = ("damaged", "unreadable", "newer")
 """States that say by themselves that something is to be said."""
 
+UNREAD = "(not read yet)"
+"""Stands where the title of a log is not known; what its beginning tells follows."""
+
 UNREMARKABLE = ("open-turn",)
 """Findings that the state tells already."""
 
@@ -39,7 +42,7 @@ def title_of(row: SessionSummary) -> str:
         return row.title
     if row.reason:
         return f"({row.reason})"
-    return "(untitled)" if row.indexed else "(not read yet)"
+    return "(untitled)" if row.indexed else UNREAD
 
 
 @click.command("ls")
@@ -75,34 +78,39 @@ def command(
             else:
                 read_for_a_moment(engine, cancel)
         every = engine.sessions(cancel)
-    wanted = as_utf8(project).casefold() if project else None
-    rows = [
-        row
-        for row in every
-        if (wanted is None or wanted in (row.project or "").casefold())
-        and (since is None or activity(row)[0] >= since)
-        and (until is None or (row.created_at or 0) <= until)
-        and not (roots and row.parent is not None)
-    ]
-    rows.sort(key=ORDERS[sort], reverse=sort != "title")
-    rows = rows[:limit]
+        closed = [] if stale else engine.closed_folders(cancel)
+        wanted = as_utf8(project).casefold() if project else None
+        rows = [
+            row
+            for row in every
+            if (wanted is None or wanted in (row.project or "").casefold())
+            and (since is None or activity(row)[0] >= since)
+            and (until is None or (row.created_at or 0) <= until)
+            and not (roots and row.parent is not None)
+        ]
+        rows.sort(key=ORDERS[sort], reverse=sort != "title")
+        rows = rows[:limit]
+        unread = [] if stale or settings.json else [row for row in rows if title_of(row) == UNREAD]
+        words = first_words(engine, unread, cancel)
     if settings.json:
         from palimpsest_core import to_json
 
-        write_json("ls", {"sessions": to_json(rows)})
+        write_json("ls", {"sessions": to_json(rows), **({"closedFolders": to_json(closed)} if closed else {})})
     else:
         write_lines(
             table(
-                [_cells(row) for row in rows],
+                [_cells(row, words.get(row.path, "")) for row in rows],
                 right=(4, 5),
                 head=("ID", "STATE", "ACTIVE", "PROJECT", "EVENTS", "SIZE", "TITLE"),
             )
         )
         if any(_state(row).endswith("*") for row in rows):
             say("* something is to be said about it: palimpsest doctor")
-        unread = sum(not row.indexed and row.reason is None for row in every)
-        if unread and not stale:
-            say(f"{plural(unread, 'log')} not read yet; palimpsest index reads them all")
+        waiting = sum(not row.indexed and row.reason is None for row in every)
+        if waiting and not stale:
+            say(f"{plural(waiting, 'log')} not read yet; palimpsest index reads them all")
+        if closed:
+            say(f"{plural(len(closed), 'folder')} cannot be looked into: palimpsest doctor")
         if not rows:
             say(f"no session matches ({plural(len(every), 'session')} in all)" if every else "no sessions here")
     filtered = roots or not (project is None and since is None and until is None)
@@ -128,7 +136,7 @@ def _events(row: SessionSummary) -> str:
     return told if row.indexed else f"{told}…"
 
 
-def _cells(row: SessionSummary) -> tuple[str, ...]:
+def _cells(row: SessionSummary, words: str) -> tuple[str, ...]:
     return (
         cell(row.id),
         _state(row),
@@ -136,5 +144,5 @@ def _cells(row: SessionSummary) -> tuple[str, ...]:
         cut(cell(row.project or "-"), 40),
         _events(row),
         size(row.size),
-        cell(title_of(row)),
+        cell(f"{title_of(row)} {words}" if words else title_of(row)),
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shutil
 import sqlite3
 import stat
 from pathlib import Path
@@ -103,6 +104,27 @@ def test_every_journal_mode_works(tmp_path: Path, mode: str) -> None:
         fill(provider)
         assert hits(provider) == 1
         provider.close()
+
+
+@pytest.mark.parametrize("mode", ["delete", "truncate", "persist", "wal"])
+def test_what_a_crash_left_half_written_is_taken_back_when_it_is_opened(tmp_path: Path, mode: str) -> None:
+    path = made(tmp_path / "i.sqlite")
+    config = Config(journal_mode=mode)
+    Fts5Provider(str(path), config=config).close()
+    db = checked.connect(str(path))
+    db.execute("pragma cache_size=2")  # so that pages are written long before the end
+    db.execute("begin immediate")
+    for number in range(500):
+        db.execute("insert into meta values(?, ?)", (f"half {number}", "x" * 2_000))
+    crashed = tmp_path / "crashed"
+    crashed.mkdir()
+    for name in tmp_path.glob("i.sqlite*"):
+        shutil.copy(name, crashed)
+    db.execute("rollback")
+    db.close()
+    provider = Fts5Provider(str(crashed / "i.sqlite"), config=config)
+    assert (hits(provider), provider.notices) == (1, [])
+    provider.close()
 
 
 def test_the_database_of_another_program_is_refused_and_left_alone(tmp_path: Path) -> None:

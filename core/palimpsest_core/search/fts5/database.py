@@ -227,6 +227,8 @@ def _look_whose(path: str) -> None:
             _schema_state(db, path)
         except (apsw.CorruptError, apsw.NotADBError):
             raise
+        except apsw.ReadOnlyError:
+            return  # a crash left a transaction half written; by its head it is ours, and opening it to write mends it
         except apsw.Error as error:
             raise index_failed(f"The index cannot be opened: {path} ({error}).") from error
 

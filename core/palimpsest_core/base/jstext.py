@@ -38,6 +38,9 @@ def join_parts(parts: list[str]) -> str:
     """Parts trimmed, empties dropped, joined with a newline (spec: engine contract, section 4)."""
     if len(parts) == 1:
         return parts[0].strip(JS_SPACE)
+    if len(parts) == 2:
+        first, second = parts[0].strip(JS_SPACE), parts[1].strip(JS_SPACE)
+        return f"{first}\n{second}" if first and second else first or second
     return "\n".join(filter(None, map(_trimmed, parts)))
 
 

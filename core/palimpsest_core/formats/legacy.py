@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 
 from palimpsest_core.formats.rows import NOTHING, StoredRow, payload
+from palimpsest_core.formats.usual import UsualRows
 from palimpsest_core.model.event import Event
 
 RENAMED = {
@@ -23,7 +24,10 @@ RENAMED = {
 _COMPACTION = frozenset({"compaction/start", "compaction/summary", "compaction/end"})
 WATCHED = frozenset(RENAMED) | _COMPACTION | {"tool/result", "llm/retry", "llm/retry-started"}
 """The types of the rows that `Modernizer.observe` is to meet."""
+_RESULT = "tool/result"
+_RESULTS = frozenset({_RESULT})
 _HEAD = 240
+_HEAD_OF_NEW = b'"message"'
 
 
 IdOf = Callable[[int], str | None]
@@ -70,6 +74,16 @@ class Modernizer:
         self.state = state
         self._id_of = id_of
 
+    @staticmethod
+    def knows(rows: UsualRows) -> bool:
+        """Whether it is plain that none of these rows has an old shape, so that none need be observed."""
+        odd = WATCHED.intersection(rows.kinds)
+        if odd and odd != _RESULTS:
+            return False
+        return not odd or all(
+            _HEAD_OF_NEW in bytes(envelope.data)[:_HEAD] for envelope in rows.envelopes if envelope.type == _RESULT
+        )
+
     def observe(self, row: StoredRow) -> None:
         """Take note of a row, and give it the name its type has today."""
         if row.withheld:
@@ -79,7 +93,7 @@ class Modernizer:
         if (
             stored_type == "tool/result"
             and row.envelope is not None
-            and b'"message"' in bytes(row.envelope.data)[:_HEAD]
+            and _HEAD_OF_NEW in bytes(row.envelope.data)[:_HEAD]
         ):
             return
         data = _data(row)
@@ -213,6 +227,18 @@ class Modernizer:
             return data
         start = self.state.compactions.get(event.seq, event.seq)
         return {"compactionId": f"legacy-compaction:{self.session_id}:{start}", **data}
+
+
+def observed(rows: UsualRows | list[StoredRow], modernizer: Modernizer) -> UsualRows | list[StoredRow]:
+    """Let old shapes be noticed, by `observe`. Rows that may have one are told each by itself."""
+    if isinstance(rows, UsualRows):
+        if modernizer.knows(rows):
+            return rows
+        rows = rows.rows()
+    for row in rows:
+        if row.type in WATCHED:
+            modernizer.observe(row)
+    return rows
 
 
 _CHANGES = {

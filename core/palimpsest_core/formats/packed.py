@@ -14,39 +14,57 @@ _DELTA = {"text-chunks": "text-delta", "reasoning-chunks": "reasoning-delta", "t
 _CHUNK = "assistant/chunk"
 
 
-class Packed(msgspec.Struct, forbid_unknown_fields=True, gc=False):
-    """The data of a packed row: `texts` for text and reasoning; `args`, `id` and maybe `name` for tool calls."""
+class PackedTexts(msgspec.Struct, forbid_unknown_fields=True, gc=False):
+    """The data of a packed row of text or reasoning."""
 
     turn: int | float
     step: int | float
     index: int | float
     dt: list[int]
-    texts: list[str] | msgspec.UnsetType = msgspec.UNSET
-    args: list[str] | msgspec.UnsetType = msgspec.UNSET
-    id: str | msgspec.UnsetType = msgspec.UNSET
+    texts: list[str]
+
+    @property
+    def members(self) -> list[str]:
+        """The pieces, one for each event."""
+        return self.texts
+
+
+class PackedCalls(msgspec.Struct, forbid_unknown_fields=True, gc=False):
+    """The data of a packed row of a tool call's arguments."""
+
+    turn: int | float
+    step: int | float
+    index: int | float
+    dt: list[int]
+    args: list[str]
+    id: str
     name: str | msgspec.UnsetType = msgspec.UNSET
 
+    @property
+    def members(self) -> list[str]:
+        """The pieces, one for each event."""
+        return self.args
 
-_decode = msgspec.json.Decoder(Packed).decode
+
+Packed = PackedTexts | PackedCalls
+
+_MODELS: dict[str, type[PackedTexts] | type[PackedCalls]] = {
+    "text-chunks": PackedTexts,
+    "reasoning-chunks": PackedTexts,
+    "tool-call-chunks": PackedCalls,
+}
+_DECODE = {tag: msgspec.json.Decoder(model).decode for tag, model in _MODELS.items()}
 
 
 def parse_packed(tag: str, data: msgspec.Raw | dict[str, Any]) -> Packed | None:
     """The checked data of a packed row, None when anything about it is wrong: a packed row is all or nothing."""
     try:
-        packed = msgspec.convert(data, Packed, strict=True) if isinstance(data, dict) else _decode(data)
+        packed: Packed = (
+            msgspec.convert(data, _MODELS[tag], strict=True) if isinstance(data, dict) else _DECODE[tag](data)
+        )
     except (msgspec.MsgspecError, RecursionError, UnicodeError):
         return None
-    if tag == "tool-call-chunks":
-        members = packed.args
-        if packed.texts is not msgspec.UNSET or packed.id is msgspec.UNSET:
-            return None
-    else:
-        members = packed.texts
-        if packed.args is not msgspec.UNSET or packed.id is not msgspec.UNSET or packed.name is not msgspec.UNSET:
-            return None
-    if members is msgspec.UNSET or not members or len(packed.dt) != len(members) - 1:
-        return None
-    return packed
+    return packed if len(packed.dt) == len(packed.members) - 1 else None
 
 
 def member_count(packed: Packed) -> int:
@@ -59,6 +77,8 @@ def last_time(packed: Packed, time0: int) -> int | None:
     deltas = packed.dt
     if not deltas:
         return time0
+    if min(deltas) >= 0 and (end := time0 + sum(deltas)) <= MAX_SAFE:
+        return end  # it only goes up, and not too far
     widest = max(max(deltas), -min(deltas))
     if abs(time0) + widest * len(deltas) <= MAX_SAFE:
         return time0 + sum(deltas)
@@ -74,14 +94,12 @@ def unfold(tag: str, packed: Packed, seq0: int, time0: int) -> list[Event]:
     """The `assistant/chunk` events of a packed row."""
     delta = _DELTA[tag]
     events = []
-    members = packed.args if tag == "tool-call-chunks" else packed.texts
-    assert members is not msgspec.UNSET
     now = time0
-    for k, member in enumerate(members):
+    for k, member in enumerate(packed.members):
         if k:
             now += packed.dt[k - 1]
         chunk: dict[str, Any] = {"type": delta, "index": packed.index}
-        if tag == "tool-call-chunks":
+        if isinstance(packed, PackedCalls):
             chunk["id"] = packed.id
             if packed.name is not msgspec.UNSET:
                 chunk["name"] = packed.name

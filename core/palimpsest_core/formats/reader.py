@@ -19,12 +19,13 @@ from palimpsest_core.formats.first_line import read_first_line
 from palimpsest_core.formats.generations import KNOWN_TYPES, generation
 from palimpsest_core.formats.header import HeaderPeek, parse_header
 from palimpsest_core.formats.issue import NO_HEADER, Issue
-from palimpsest_core.formats.legacy import WATCHED, LegacyState, Modernizer
+from palimpsest_core.formats.legacy import LegacyState, Modernizer, observed
 from palimpsest_core.formats.legacy_exact import ExactModernizer
 from palimpsest_core.formats.overlap import LOOK_BACK, judge
 from palimpsest_core.formats.readstate import Mark, ReadState
 from palimpsest_core.formats.rows import StoredRow
 from palimpsest_core.formats.rowscan import RowScanner
+from palimpsest_core.formats.usual import UsualRows
 from palimpsest_core.model.config import Config
 from palimpsest_core.model.event import Event
 from palimpsest_core.model.finding import Finding, FindingCode
@@ -163,6 +164,11 @@ class LogReader:
         (everything at or past `state.next_seq` and `state.next_line`). Without a header every line of the file is a
         withheld row, the first one included. Raises `ABORTED` when cancelled.
         """
+        for rows in self.runs(cancel):
+            yield rows.rows() if isinstance(rows, UsualRows) else rows
+
+    def runs(self, cancel: CancelToken | None = None) -> Iterator[UsualRows | list[StoredRow]]:
+        """As `batches`, with the batches of which every row is usual by columns."""
         self._cancel = cancel
         state = self.state
         self._restore()
@@ -172,11 +178,10 @@ class LogReader:
                 chunk = self._without_header(chunk)
             self._chunk = chunk
             had_issue = self._scanner.issue is not None
-            rows = self._scanner.rows_of(chunk) if chunk.text or chunk.oversize else []
+            rows = self._scanner.scan(chunk) if chunk.text or chunk.oversize else []
             if self._modernizer is not None:
-                for row in [row for row in rows if row.type in WATCHED]:
-                    self._modernizer.observe(row)
-            if not had_issue and self._scanner.issue is not None:
+                rows = observed(rows, self._modernizer)
+            if not had_issue and self._scanner.issue is not None and not isinstance(rows, UsualRows):
                 self._look_closer(rows)
             if chunk.commit >= 0:
                 self._save(chunk)

@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from palimpsest_core.formats.jsjson import MAX_DEPTH, BadJson, is_safe_int, loads, too_deep
+from palimpsest_core.formats.jsjson import BadJson, is_safe_int, loads, too_deep
 
 NOTHING = msgspec.Raw(b"")
 """An envelope key that is absent."""
@@ -83,7 +83,7 @@ def scan_lines(text: bytes, lines: list[bytes]) -> list[Envelope] | None:
     """The envelopes of whole lines, one each, or None when some line needs the slow path.
 
     `lines` is the same text split. Each line must begin with a brace and end with one: then lines and objects cannot be
-    out of step.
+    out of step. How deep they are nested is for the caller to see to (`too_deep`).
     """
     try:
         envelopes: list[Envelope] = _decode_lines(text)
@@ -93,8 +93,7 @@ def scan_lines(text: bytes, lines: list[bytes]) -> list[Envelope] | None:
         return None
     if set(map(_FIRST, lines)) != _OPENING or set(map(_LAST, lines)) != _CLOSING:
         return None
-    many = [line for line in lines if len(line) > 2 * MAX_DEPTH and line.count(b"{") + line.count(b"[") > MAX_DEPTH]
-    return None if any(map(too_deep, many)) else envelopes
+    return envelopes
 
 
 def scan_line(line: bytes) -> Envelope | dict[str, Any]:

@@ -6,9 +6,10 @@ from typing import Any
 
 from palimpsest_core.formats.generation import Generation
 from palimpsest_core.formats.issue import NO_HEADER, Issue
-from palimpsest_core.formats.jsjson import MAX_SAFE, BadJson, is_minus_zero, is_safe_int
+from palimpsest_core.formats.jsjson import BadJson, is_minus_zero, is_safe_int, too_deep
 from palimpsest_core.formats.packed import TAGS, last_time, member_count, parse_packed
-from palimpsest_core.formats.rows import ABSENT, NOTHING, Envelope, StoredRow, scan_line, scan_lines
+from palimpsest_core.formats.rows import NOTHING, Envelope, StoredRow, scan_line, scan_lines
+from palimpsest_core.formats.usual import UsualRows, more_than_packed, usual_rows
 from palimpsest_core.storage.lines import TextChunk, Trust
 
 _TURN_END = "turn/end"
@@ -43,9 +44,15 @@ class RowScanner:
         self.required: dict[str, list[int]] = {}
 
     def rows_of(self, chunk: TextChunk) -> list[StoredRow]:
-        """The rows of a chunk. Rows are withheld once an issue is open, and where the text is not to be trusted.
+        """The rows of a chunk, each by itself; see `scan`."""
+        found = self.scan(chunk)
+        return found.rows() if isinstance(found, UsualRows) else found
 
-        Past `MOST_WITHHELD` withheld rows the others are only counted: a file of line feeds is no log.
+    def scan(self, chunk: TextChunk) -> UsualRows | list[StoredRow]:
+        """The rows of a chunk, by columns when all of them are usual.
+
+        Rows are withheld once an issue is open, and where the text is not to be trusted. Past `MOST_WITHHELD` withheld
+        rows the others are only counted: a file of line feeds is no log.
         """
         if self.issue is not None and self.withheld >= MOST_WITHHELD:
             self._count(chunk)
@@ -62,17 +69,20 @@ class RowScanner:
         envelopes = scan_lines(chunk.text, lines)
         rows: list[StoredRow] = []
         if envelopes is not None and self.issue is None:
-            self._usual(lines, envelopes, chunk.offset, provisional, rows)
+            usual = self._usual(lines, envelopes, chunk.offset, provisional)
+            if len(usual) == len(lines):
+                return usual
+            rows = usual.rows()
         done = len(rows)
         offset = rows[-1].offset + rows[-1].length if rows else chunk.offset
         for index in range(done, len(lines)):
             line = lines[index]
-            envelope = envelopes[index] if envelopes is not None else None
+            envelope = envelopes[index] if envelopes is not None and not too_deep(line) else None
             row = self._careful(line, envelope, offset, len(line) + 1, chunk.trust)
             rows.append(row)
             self.next_line += 1
             offset += row.length
-        self.rows += len(rows)
+        self.rows += len(rows) - done
         return rows
 
     def _count(self, chunk: TextChunk) -> None:
@@ -85,60 +95,24 @@ class RowScanner:
         issue.rows += count
         issue.turn_end = issue.turn_end or _TURN_END_TEXT in chunk.text
 
-    def _usual(
-        self, lines: list[bytes], envelopes: list[Envelope], offset: int, provisional: bool, rows: list[StoredRow]
-    ) -> None:
-        """Sound rows in their places, up to the first that asks for a closer look. Short for speed: 1.1 us a row."""
-        known = self.known
-        packed_tags = TAGS if self.rules.packed else frozenset[str]()
-        next_seq, next_line, last = self.next_seq, self.next_line, self.last_time
-        for envelope, line in zip(envelopes, lines, strict=True):
-            kind, seq, time, length = envelope.type, envelope.seq, envelope.time, len(line) + 1
-            if (
-                seq == next_seq
-                and 0 < time <= MAX_SAFE
-                and kind in known
-                and envelope.data is not NOTHING
-                and envelope.seq0 == ABSENT
-                and envelope.time0 == ABSENT
-            ):
-                rows.append(
-                    StoredRow(kind, seq, time, 1, next_line, offset, length, False, provisional, "", "", envelope)
-                )
-                next_seq += 1
-                last = time
-            elif kind in packed_tags and envelope.seq0 == next_seq and 0 < envelope.time0 <= MAX_SAFE:
-                seq, time = next_seq, envelope.time0
-                packed = None if _more_than_packed(envelope) else parse_packed(kind, envelope.data)
-                end = last_time(packed, time) if packed is not None else None
-                if packed is None or end is None:
-                    break
-                count = len(packed.dt) + 1
-                rows.append(
-                    StoredRow(
-                        kind,
-                        seq,
-                        time,
-                        count,
-                        next_line,
-                        offset,
-                        length,
-                        False,
-                        provisional,
-                        "",
-                        "",
-                        envelope,
-                        None,
-                        packed,
-                    )
-                )
-                next_seq += count
-                last = end
-            else:
-                break
-            next_line += 1
-            offset += length
-        self.next_seq, self.next_line, self.last_time = next_seq, next_line, last
+    def _usual(self, lines: list[bytes], envelopes: list[Envelope], offset: int, provisional: bool) -> UsualRows:
+        """Sound rows in their places, up to the first that asks for a closer look."""
+        usual = usual_rows(
+            lines,
+            envelopes,
+            known=self.known,
+            packs=self.rules.packed,
+            next_seq=self.next_seq,
+            last=self.last_time,
+            line=self.next_line,
+            offset=offset,
+            provisional=provisional,
+        )
+        count = len(usual)
+        self.next_seq, self.last_time = usual.seqs[-1], usual.times[-1]
+        self.next_line += count
+        self.rows += count
+        return usual
 
     def single(self, line: bytes, offset: int, seq: int, time: int = 0) -> StoredRow | None:
         """One row that was accepted before, read again by itself; None unless it begins with `seq`. `time` is what a
@@ -279,7 +253,7 @@ class RowScanner:
         envelope, value = row.envelope, row.value
         if envelope is not None:
             seq0, time0 = envelope.seq0, envelope.time0
-            extra = _more_than_packed(envelope)
+            extra = more_than_packed(envelope)
             packed = parse_packed(row.type, envelope.data)
         else:
             seq0, time0 = value.get("seq0"), value.get("time0")
@@ -301,14 +275,3 @@ class RowScanner:
         if self.issue is None:
             self.last_time = end
         return ""
-
-
-def _more_than_packed(envelope: Envelope) -> bool:
-    """Whether an envelope holds keys that a packed row must not have."""
-    return (
-        envelope.seq != ABSENT
-        or envelope.time != ABSENT
-        or envelope.surfaceOp is not NOTHING
-        or envelope.sourceEventSeqs is not NOTHING
-        or envelope.ignorable is not NOTHING
-    )

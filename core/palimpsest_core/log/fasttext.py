@@ -37,7 +37,7 @@ class _Section(msgspec.Struct):
 
 class _Source(msgspec.Struct):
     summary: str = ""
-    sections: list[_Section] = []
+    sections: list[_Section] | None = None
 
 
 class _Message(msgspec.Struct):
@@ -114,8 +114,10 @@ def _full_blocks(content: Iterable[_Block], out: list[str]) -> None:
 
 def _full_source(source: _Source | None, out: list[str]) -> None:
     if source is not None:
-        out.append(source.summary)
-        out += [section.text for section in source.sections]
+        if source.summary:
+            out.append(source.summary)
+        if source.sections:
+            out += [section.text for section in source.sections]
 
 
 def _reference_message(data: _Message) -> list[str]:

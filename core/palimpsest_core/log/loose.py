@@ -148,6 +148,11 @@ class LooseText:
         if self._attempts:
             self._attempts[-1].finished = True
 
+    @property
+    def idle(self) -> bool:
+        """Whether there is no attempt that a message could still settle."""
+        return not self._attempts
+
     def settle(self, sources: Any) -> None:
         """A message settles the attempt whose chunks it cites; one without sources, the last attempt of its step."""
         if not self._attempts:

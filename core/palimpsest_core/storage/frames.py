@@ -226,16 +226,24 @@ def _scan_one(buffer: _Buffer, offset: int) -> Frame | None:
 
 
 class _Decompressors(threading.local):
-    """One decompressor for each thread and window limit: making one costs more than decoding a small frame."""
+    """One decompressor for each thread and window limit: making one costs more than decoding a small frame. And room
+    for the text of a run: a megabyte that is new each time costs as much as decoding into it."""
 
     def __init__(self) -> None:
         self.by_window: dict[int, zstandard.ZstdDecompressor] = {}
+        self._room: memoryview | None = None
 
     def of(self, window_max: int) -> zstandard.ZstdDecompressor:
         found = self.by_window.get(window_max)
         if found is None:
             found = self.by_window[window_max] = _decompressor(window_max)
         return found
+
+    @property
+    def room(self) -> memoryview:
+        if self._room is None:
+            self._room = memoryview(bytearray(_WHOLE_FRAME))
+        return self._room
 
 
 _DECOMPRESSORS = _Decompressors()
@@ -264,9 +272,10 @@ class FrameDecoder:
 
     def run(self, data: bytes) -> bytes | None:
         """The text of a run of frames, None when it is longer than a megabyte. Raises `zstandard.ZstdError`."""
+        room = _DECOMPRESSORS.room
         with _DECOMPRESSORS.of(self.window_max).stream_reader(data, read_across_frames=True) as reader:
-            text = reader.read(_WHOLE_FRAME)
-            return text if len(text) < _WHOLE_FRAME else None
+            length = reader.readinto(room)
+        return bytes(room[:length]) if length < _WHOLE_FRAME else None
 
     def pieces(self, read_at: ReadAt, frame: Frame, piece: int = 256 << 10) -> Iterator[bytes]:
         """The text of a frame, at most `piece` bytes at a time; a torn one gives what can be decoded of it.

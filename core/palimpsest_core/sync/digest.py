@@ -7,101 +7,39 @@ envelope, and what an open turn lacks from the rows of the last turn, which are 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from functools import lru_cache, partial
+from collections.abc import Iterable
+from functools import partial
+from itertools import count
 from typing import NamedTuple
 
 import msgspec
 
 from palimpsest_core.formats.events import stored_sources
 from palimpsest_core.formats.reader import LogReader, ReadState, StoredRow
-from palimpsest_core.formats.rows import NOTHING, Envelope, has_marks, payload
-from palimpsest_core.log import repair
-from palimpsest_core.log.fasttext import fast_reader
+from palimpsest_core.formats.rows import NOTHING, Envelope, has_marks
+from palimpsest_core.formats.usual import UsualRows
 from palimpsest_core.log.lineage import CutFinder
-from palimpsest_core.log.repair import RepairScan
-from palimpsest_core.log.surface import FoldStep, SurfaceFold, append_codes, surface_types
+from palimpsest_core.log.surface import FoldStep, SurfaceFold
 from palimpsest_core.log.text import Registry, semantic_text
 from palimpsest_core.log.titles import TitleFold
-from palimpsest_core.model.event import UNSET, Event, Surface
+from palimpsest_core.model.event import UNSET, Surface
 from palimpsest_core.model.header import Header
 from palimpsest_core.model.session import Title
 from palimpsest_core.search.documents import IndexDocument
 from palimpsest_core.sync.looseplaces import LoosePlaces
+from palimpsest_core.sync.openturn import TURN_EDGES, OpenTurn
+from palimpsest_core.sync.ways import ways
 
 LAST_SEQ = (1 << 24) - 1
 """The highest event number that the index can hold a document of."""
 
-_MOST_TYPES = 1_000
-_APPEND = b'"append"'
-_TURN_BYTES_KEPT = 4 << 20
-_PROMPTS = frozenset({"user/message", "steering/message"})
-_BUILT = frozenset(
-    {"session/title", "session/end-seed", "steering/message", "agent/inbox/spliced"}
-    | {f"compact/{name}" for name in ("start", "summary", "end", "prune")}
-)
-"""Rows that are always built: rare, or with an old name that the reader translates."""
-
+_APPEND = msgspec.Raw(b'"append"')
 _LOG_ONLY = Surface.LOG_ONLY.value
 _CURRENT = Surface.CURRENT.value
 
 
-class _Source(msgspec.Struct):
-    model: str = ""
-
-
-class _Message(msgspec.Struct):
-    source: _Source | None = None
-
-
-class _Answer(msgspec.Struct):
-    message: _Message | None = None
-
-
 _document = partial(tuple.__new__, IndexDocument)
 """An `IndexDocument` of a tuple, in a third of the time."""
-
-_answer = msgspec.json.Decoder(_Answer).decode
-
-
-class _Way(NamedTuple):
-    """How the rows of one event type are taken: built as events; passed by, being `empty`; or by their payload.
-
-    `code`: what the fold calls it where its `append` needs no closer look, else -1.
-    """
-
-    built: bool
-    empty: bool
-    prompt: bool
-    turn: bool
-    surface: bool
-    code: int
-    read: Callable[[bytes | msgspec.Raw], str | None]
-
-
-class _Ways(dict[str, _Way]):
-    """How rows of each type are taken; found once for each."""
-
-    def __init__(self, registry: Registry, generation: int) -> None:
-        super().__init__()
-        self._registry = registry
-        self._surface_types = surface_types(generation)
-        self._codes = append_codes(generation)
-
-    def __missing__(self, kind: str) -> _Way:
-        has_text, turn, surface = self._registry.has_text(kind), kind in repair.READS, kind in self._surface_types
-        empty = not (has_text or turn or surface)
-        reader = fast_reader(kind, self._registry)
-        code = self._codes.get(kind, -1)
-        way = _Way(kind in _BUILT, empty, kind in _PROMPTS, turn, surface, code, reader)
-        if len(self) < _MOST_TYPES:
-            self[kind] = way
-        return way
-
-
-@lru_cache(maxsize=16)
-def _ways(registry: Registry, generation: int) -> _Ways:
-    return _Ways(registry, generation)
 
 
 class Changes(NamedTuple):
@@ -142,12 +80,8 @@ class LogDigest:
         self.next_seq = 0
         self.withheld: tuple[int, int, int] | None = None
         """What `WithheldRows.saved` has of the rows that are no events; kept for it."""
-        self._model = ""
-        self._answer: bytes | msgspec.Raw = b""
-        self._scan = RepairScan(header.version)
-        self._turn: list[tuple[str, int, int, bytes | msgspec.Raw]] = []
-        self._turn_bytes = 0
-        self._ways = _ways(registry, header.version)
+        self._turn = OpenTurn(header.version)
+        self._ways = ways(registry, header.version)
         self._loose = LoosePlaces(registry) if registry.loose is not None else None
         self._fresh: list[IndexDocument] = []
         self._shadowed: list[int] = []
@@ -192,15 +126,15 @@ class LogDigest:
                 or (way.prompt and self.titles.first_prompt is None)
             ):
                 text = way.read(envelope.data)
-            if text is None or envelope is None or (loose is not None and not loose.push_raw(row, envelope)):
+            if text is None or envelope is None or (loose is not None and not loose.push_raw(kind, seq, envelope)):
                 self._run(run_seqs, run_codes)
                 self._build(reader, row)
                 continue
             if way.turn:
-                self._note_turn(kind, seq, row.time, envelope.data, row.length)
+                self._turn.note(kind, seq, row.time, envelope.data, row.length)
             surface: str = _LOG_ONLY
             if way.surface:
-                appends = bytes(envelope.surfaceOp) == _APPEND
+                appends = envelope.surfaceOp == _APPEND
                 if appends and way.code >= 0 and envelope.sourceEventSeqs is NOTHING:
                     run_seqs.append(seq)
                     run_codes.append(way.code)
@@ -219,7 +153,96 @@ class LogDigest:
             chars += len(text)
         self.pending_chars += chars
         self._run(run_seqs, run_codes)
-        self._let_go()
+        self._turn.let_go()
+
+    def push_usual(self, reader: LogReader, rows: UsualRows) -> None:
+        """As `push_all`, for rows by columns: what needs no row of its own is done without."""
+        ways, loose, fresh, kinds = self._ways, self._loose, self._fresh, rows.kinds
+        run_seqs: list[int] = []
+        run_codes = bytearray()
+        # Packed rows of an attempt that the next answer will make superfluous, as it nearly always does.
+        held: list[int] = []
+        idle = loose is None or loose.idle
+        no_prompt = self.titles.first_prompt is None
+        edge = len(kinds) - 1
+        while edge >= 0 and kinds[edge] not in TURN_EDGES:
+            edge -= 1
+        columns = zip(count(), kinds, rows.seqs, rows.times, rows.offsets, rows.envelopes)
+        for index, kind, seq, time, offset, envelope in columns:
+            way = ways[kind]
+            if way.packed:
+                if loose is not None:
+                    if idle:
+                        held.append(index)
+                    else:
+                        loose.push_packed(reader, rows.row(index))
+                continue
+            text: str | None = ""
+            if way.surface:
+                text = None if way.prompt and no_prompt else way.read(envelope.data)
+            elif (
+                way.built
+                or envelope.surfaceOp is not NOTHING
+                or envelope.sourceEventSeqs is not NOTHING
+                or (way.prompt and no_prompt)
+            ):
+                text = None  # where such a type must have no marks, the fold is to say so
+            elif way.text:
+                text = way.read(envelope.data)
+            if loose is not None and way.stream and text is not None and (held or not idle or way.stream != "boundary"):
+                if held and way.stream != "prompt":
+                    first, last = rows.seqs[held[0]], rows.seqs[held[-1] + 1] - 1
+                    if way.stream == "message" and loose.settles(envelope, seq, first, last):
+                        held.clear()
+                    else:
+                        self._let_out(held, reader, rows)
+                if way.stream == "chunk":
+                    text = text if loose.push_row(rows.row(index)) else None
+                elif way.stream == "prompt" or not loose.idle:
+                    text = text if loose.push_raw(kind, seq, envelope) else None
+                idle = loose.idle
+            if text is None:
+                self._let_out(held, reader, rows)
+                self._run(run_seqs, run_codes)
+                self._build(reader, rows.row(index))
+                idle = loose is None or loose.idle
+                no_prompt = self.titles.first_prompt is None
+                continue
+            if way.turn:
+                if index >= edge:
+                    self._turn.note(kind, seq, time, envelope.data, rows.offsets[index + 1] - offset)
+                elif way.stream == "message":
+                    self._turn.answer = envelope.data
+            surface: str = _LOG_ONLY
+            if way.surface:
+                appends = envelope.surfaceOp == _APPEND
+                if appends and way.code >= 0 and envelope.sourceEventSeqs is NOTHING:
+                    run_seqs.append(seq)
+                    run_codes.append(way.code)
+                    surface = _CURRENT
+                else:
+                    self._run(run_seqs, run_codes)
+                    row = rows.row(index)
+                    step = self._appended(row, envelope) if appends else self._marked(reader, row)
+                    surface = step.surface
+                    self._shadowed += step.replaced
+            if text:
+                if seq > LAST_SEQ:
+                    self.beyond += 1
+                    continue
+                fresh.append(_document((seq, kind, time, surface, text, offset, rows.offsets[index + 1] - offset)))
+                self.pending_chars += len(text)
+        self._let_out(held, reader, rows)
+        self.next_seq = rows.seqs[-1]
+        self._run(run_seqs, run_codes)
+        self._turn.let_go()
+
+    def _let_out(self, held: list[int], reader: LogReader, rows: UsualRows) -> None:
+        """Tell of packed rows after all, the only place of whose text they may be."""
+        if self._loose is not None:
+            for index in held:
+                self._loose.push_packed(reader, rows.row(index))
+        held.clear()
 
     def _run(self, seqs: list[int], codes: bytearray) -> None:
         """Tell the fold about a run of events that simply append."""
@@ -242,17 +265,13 @@ class LogDigest:
 
     def _build(self, reader: LogReader, row: StoredRow) -> None:
         for event in reader.expand(row):
-            self._settle_turn()
-            self._scan.push(event)
+            self._turn.push(event)
             self.titles.push(event)
             self.cut.push(event)
             step = self.fold.push(event)
             self._shadowed += step.replaced
             if self._loose is not None:
                 self._loose.push_event(event, row)
-            if event.type == "assistant/message":
-                self._answer = b""
-                self._model = _model_of(event) or self._model
             text = semantic_text(event, self.registry)
             if text:
                 surface = step.surface.value
@@ -265,67 +284,27 @@ class LogDigest:
         self._fresh.append(document)
         self.pending_chars += len(document.text)
 
-    # -- the open turn ---------------------------------------------------------------------------------------------
-
-    def _note_turn(self, kind: str, seq: int, time: int, raw: msgspec.Raw, length: int) -> None:
-        """Keep what tells which calls of the turn lack a result; the turn's end makes all before it superfluous."""
-        if kind in ("turn/start", "turn/end"):
-            self._turn.clear()
-            self._turn_bytes = 0
-        elif kind == "assistant/message":
-            self._answer = raw
-        self._turn.append((kind, seq, time, raw))
-        self._turn_bytes += length
-        if self._turn_bytes > _TURN_BYTES_KEPT:
-            self._settle_turn()
-
-    def _let_go(self) -> None:
-        """Copy what was kept of rows whose text is about to go."""
-        turn = self._turn
-        for place in range(len(turn) - 1, -1, -1):
-            kind, seq, time, raw = turn[place]
-            if isinstance(raw, bytes):
-                break
-            turn[place] = (kind, seq, time, bytes(raw))
-        self._answer = bytes(self._answer)
-
-    def _settle_turn(self) -> None:
-        for kind, seq, time, raw in self._turn:
-            self._scan.push_data(kind, seq, time, payload(msgspec.Raw(raw)))
-        self._turn.clear()
-        self._turn_bytes = 0
+    # -- the end -----------------------------------------------------------------------------------------------------
 
     @property
     def open(self) -> bool:
         """Whether the log ends inside a turn. Ask after `closing`."""
-        return self._scan.open
+        return self._turn.open
+
+    @property
+    def model(self) -> str:
+        """The model that gave the last answer; empty when none is named."""
+        return self._turn.model
 
     def closing(self, next_seq: int, last_time: int) -> list[IndexDocument]:
         """The documents of the events that close an open turn in memory; they go when the log grows."""
-        self._settle_turn()
-        if next_seq:
-            # Rows that the scan does not look into still count: closers come after the last of all.
-            self._scan.push_data("", next_seq - 1, last_time, None)
         out = []
-        for event in self._scan.closers():
+        for event in self._turn.closers(next_seq, last_time):
             text = semantic_text(event, self.registry)
             if text and event.seq <= LAST_SEQ:
                 surface = _CURRENT if event.surface_op == "append" else _LOG_ONLY
                 out.append(IndexDocument(event.seq, event.type, event.time, surface, text))
         return out
-
-    @property
-    def model(self) -> str:
-        """The model that gave the last answer; empty when none is named."""
-        if self._answer:
-            try:
-                message = _answer(self._answer).message
-            except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
-                message = None
-            if message is not None and message.source is not None and message.source.model:
-                self._model = message.source.model
-            self._answer = b""
-        return self._model
 
     # -- giving ----------------------------------------------------------------------------------------------------
 
@@ -356,14 +335,13 @@ class LogDigest:
         """
         if reading.next_seq != self.next_seq:
             return None
-        self._settle_turn()
         try:
             return msgspec.msgpack.encode(
                 _Saved(
                     self.header,
                     reading,
                     self.fold.save(),
-                    self._scan.save(),
+                    self._turn.save(),
                     self.titles.title,
                     self.titles.first_prompt,
                     self.model,
@@ -390,17 +368,9 @@ class LogDigest:
         digest.times = saved.times
         digest.next_seq = saved.reading.next_seq
         digest.withheld = saved.withheld
-        digest._model = saved.model
-        digest._scan = RepairScan.restore(saved.header.version, saved.scan)
+        digest._turn = OpenTurn.restore(saved.header.version, saved.scan, saved.model)
         if digest._loose is not None:
             if saved.loose is None:
                 raise ValueError("The saved state lacks the text between events; read the log again.")
             digest._loose = LoosePlaces.restore(saved.loose, registry)
         return digest, saved.reading
-
-
-def _model_of(event: Event) -> str:
-    message = event.data.get("message") if isinstance(event.data, dict) else None
-    source = message.get("source") if isinstance(message, dict) else None
-    model = source.get("model") if isinstance(source, dict) else None
-    return model if isinstance(model, str) else ""

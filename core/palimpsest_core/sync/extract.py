@@ -14,6 +14,7 @@ from palimpsest_core.base.cancel import CancelToken, check
 from palimpsest_core.formats.catalog import FLAT, HeaderCache, build_catalog
 from palimpsest_core.formats.generations import is_known, newer_reason
 from palimpsest_core.formats.reader import HeaderPeek, LogChanged, LogReader, ReadState, StoredRow
+from palimpsest_core.formats.usual import UsualRows
 from palimpsest_core.log.lineage import lineage_of
 from palimpsest_core.log.text import Registry
 from palimpsest_core.model.config import Config
@@ -163,9 +164,14 @@ class _Reading:
         committed = reader.state
         behind_damage = drop_from is not None and _keeps_withheld(committed)
         shaken = False
-        for rows in reader.batches(cancel):
+        for found in reader.runs(cancel):
             check(cancel)
-            if not self._provisional and rows[-1].provisional:
+            if isinstance(found, UsualRows) and not found.provisional:
+                self._push_usual(found)
+                rows: list[StoredRow] = []
+            else:
+                rows = found.rows() if isinstance(found, UsualRows) else found
+            if rows and not self._provisional and rows[-1].provisional:
                 # A torn place: what follows may be told anew when the log grows.
                 self._provisional = True
                 sound = [row for row in rows if not row.provisional]
@@ -196,6 +202,11 @@ class _Reading:
         if self._withheld is not None:
             closing += self._withheld.documents(reader.next_seq)
         yield End(changes, closing, self._entry(complete=True), state)
+
+    def _push_usual(self, rows: UsualRows) -> None:
+        self._digest.push_usual(self._reader, rows)
+        if self._withheld is not None:
+            self._withheld.pass_by(rows.line + len(rows))
 
     def _push_all(self, rows: list[StoredRow]) -> None:
         self._digest.push_all(self._reader, rows)

@@ -16,7 +16,8 @@ from palimpsest_core.search.documents import IndexDocument
 
 _LOG_ONLY = Surface.LOG_ONLY.value
 _CHUNK = "assistant/chunk"
-_BOUNDARIES = READS.intersection(("llm/retry", "llm/retry-started", "step/start", "step/end", "turn/start", "turn/end"))
+BOUNDARIES = READS.intersection(("llm/retry", "llm/retry-started", "step/start", "step/end", "turn/start", "turn/end"))
+"""The event types that may end an attempt or a step."""
 
 
 class _Id(msgspec.Struct):
@@ -67,12 +68,11 @@ class LoosePlaces:
             raw = bytes(row.envelope.data)
             self._begin(row, raw)
             return self._text.push_raw(_CHUNK, row.seq, 1, raw)
-        self._boundary(row.type)
+        self.boundary(row.type)
         return True
 
-    def push_raw(self, row: StoredRow, envelope: Envelope) -> bool:
+    def push_raw(self, kind: str, seq: int, envelope: Envelope) -> bool:
         """Take a row with text of its own by its payload; False when it has to be built."""
-        kind = row.type
         if kind == "user/message":
             try:
                 self._text.claim(_id_of(envelope.data).id)
@@ -81,14 +81,33 @@ class LoosePlaces:
         elif kind == "assistant/message":
             if self._streaming:
                 sources = envelope.sourceEventSeqs
-                self._text.settle(UNSET if sources is NOTHING else stored_sources(sources, row.seq))
+                self._text.settle(UNSET if sources is NOTHING else stored_sources(sources, seq))
                 self._begins = True
+                if self._text.idle:
+                    self._streaming = False
+                    self._open.clear()
         else:
-            self._boundary(kind)
+            self.boundary(kind)
         return True
 
-    def _boundary(self, kind: str) -> None:
-        if kind in _BOUNDARIES and self._streaming:
+    @staticmethod
+    def settles(envelope: Envelope, seq: int, first: int, last: int) -> bool:
+        """Whether the answer `seq` settles the only open attempt, which is the chunk events `first` to `last`."""
+        if envelope.sourceEventSeqs is NOTHING:
+            return True
+        sources = stored_sources(envelope.sourceEventSeqs, seq)
+        if not isinstance(sources, list):
+            return True
+        return any(isinstance(item, int) and first <= item <= last for item in sources)
+
+    @property
+    def idle(self) -> bool:
+        """Whether no attempt is open, so that a boundary or a message says nothing about text between events."""
+        return not self._streaming
+
+    def boundary(self, kind: str) -> None:
+        """Take a row of a type that may end an attempt or a step."""
+        if kind in BOUNDARIES and self._streaming:
             self._text.boundary(kind)
             self._ended(kind)
 
@@ -100,7 +119,7 @@ class LoosePlaces:
             self._places[event.seq] = _Place(event.type, event.time, row.offset, row.length)
             self._open.add(event.seq)
         self._text.push(event)
-        if event.type in _BOUNDARIES:
+        if event.type in BOUNDARIES:
             self._ended(event.type)
 
     def _begin(self, row: StoredRow, raw: bytes) -> None:

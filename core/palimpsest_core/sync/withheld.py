@@ -32,6 +32,10 @@ class WithheldRows:
         """From where the withheld rows can be gone on with: the next line, and how much was taken and left out."""
         return self._next_line, self._chars, self.left_out
 
+    def pass_by(self, next_line: int) -> None:
+        """None of the rows before this line is withheld."""
+        self._next_line = next_line
+
     def push_all(self, reader: LogReader, rows: Iterable[StoredRow]) -> None:
         """Take those of the next rows that are withheld."""
         for row in rows:

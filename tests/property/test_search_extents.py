@@ -13,7 +13,7 @@ from palimpsest_core.model.config import Config
 from palimpsest_core.model.header import Header
 from palimpsest_core.model.session import SessionRecord
 from palimpsest_core.search.documents import IndexDocument, LogEntry
-from palimpsest_core.search.fts5 import extents, searcher, spans
+from palimpsest_core.search.fts5 import extents, ranking, searcher, spans
 from palimpsest_core.search.fts5.provider import Fts5Provider
 from palimpsest_core.search.fts5.searcher import Options
 from palimpsest_core.search.provider import IndexGrowth, IndexSnapshot
@@ -186,6 +186,9 @@ def test_searches_equal_the_model_and_extents_never_overlap(steps: list[tuple[st
                 (extents, "LEAST_ROOM", 2),
                 (extents, "SCANNED_PER_SEQ", 0),
                 (spans, "FIRST_PIECE", 1),
+                (spans, "LEAST_SEEN", 1),
+                (ranking, "LEAST_KEPT", 1),
+                (ranking, "KEPT_PER_HIT", 0),
                 (searcher, "FEW_RANGES", 0),
             ):
                 patch.setattr(module, name, value)

@@ -142,6 +142,7 @@ def test_pages_equal_those_of_the_model(
                 (ranking, "KEPT_PER_HIT", 0),
                 (ranking, "FIRST_FETCH", 1),
                 (spans, "FIRST_PIECE", 1),
+                (spans, "LEAST_SEEN", 1),
                 (searcher, "FEW_RANGES", 0),
             ):
                 patch.setattr(module, name, value)

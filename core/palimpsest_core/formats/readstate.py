@@ -14,13 +14,13 @@ from palimpsest_core.storage.logbytes import ByteFault
 _FAULTS_KEPT = 20
 
 
-class ReadState(msgspec.Struct, frozen=True):
+class ReadState(msgspec.Struct, frozen=True, array_like=True):
     """Where a later read can go on: everything before `byte_offset` is whole and was read. JSON-serialisable.
 
     `stat` is the file's at that time (a torn tail included, which the offsets leave out). `text_offset` is the same
     place in the decoded text, `next_line` and `next_seq` what comes next there, `rows` and `withheld` count the rows
     before it. `proof` is a digest of the stored bytes right before `byte_offset`. The other fields carry findings and
-    old shapes on.
+    old shapes on. Written by place: a new field belongs at the end.
     """
 
     version: int

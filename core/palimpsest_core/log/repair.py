@@ -36,7 +36,7 @@ class _Pending(msgspec.Struct):
     step_is_null: bool = False
 
 
-class _Saved(msgspec.Struct):
+class _Saved(msgspec.Struct, array_like=True):
     turn: Any = None
     turn_open: bool = False
     step: Any = None

@@ -83,8 +83,8 @@ class Matcher:
 
     def _first(self, phrase: Phrase, indexed: str, is_ascii: bool) -> int | None:
         if phrase.is_ascii:
-            data = indexed.encode()
-            place = _first_at_the_head(phrase, data) if is_ascii and len(data) > 2 * _HEAD else None
+            place = _first_at_the_head(phrase, indexed) if is_ascii else None
+            data = indexed.encode() if place is None else b""
             if place is None:
                 place = self._first_by_bytes(phrase, data, is_ascii)
             if place is not None:
@@ -192,15 +192,18 @@ class Matcher:
         return None if row is None else str(row[0])
 
 
-def _first_at_the_head(phrase: Phrase, data: bytes) -> int | None:
+def _first_at_the_head(phrase: Phrase, text: str) -> int | None:
     """The first match in a long ASCII text if it ends near its begin, as most do; None otherwise."""
-    low = data[:_HEAD].lower()
-    first = phrase.tokens[0].encode()
-    place = low.find(first)
-    while place >= 0:
-        match = phrase.ascii_pattern.match(low, place)
-        # What reaches the end may go on behind it. A match that begins later ends later, so this one is the first.
-        if match is not None and match.end() < len(low) and not (place and low[place - 1 : place].isalnum()):
-            return place
-        place = low.find(first, place + 1)
+    size = _HEAD
+    while 2 * size < len(text):
+        low = text[:size].encode().lower()
+        first = phrase.tokens[0].encode()
+        place = low.find(first)
+        while place >= 0:
+            match = phrase.ascii_pattern.match(low, place)
+            # What reaches the end may go on behind it. A match that begins later ends later, so this one is the first.
+            if match is not None and match.end() < len(low) and not (place and low[place - 1 : place].isalnum()):
+                return place
+            place = low.find(first, place + 1)
+        size *= 8
     return None

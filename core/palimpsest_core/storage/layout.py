@@ -87,7 +87,7 @@ def parse_log_name(name: str) -> tuple[int, str] | None:
     return int(digits), ZSTD if match.group(2) else PLAIN
 
 
-class Stat(msgspec.Struct, frozen=True):
+class Stat(msgspec.Struct, frozen=True, array_like=True):
     """What tells one state of a file from another: device, inode, size in bytes, times in nanoseconds."""
 
     dev: int

@@ -51,7 +51,9 @@ class Changes(NamedTuple):
     shadowed: list[int]
 
 
-class _Saved(msgspec.Struct):
+class _Saved(msgspec.Struct, array_like=True):
+    """Written by place, without names, which took half of it: a new field belongs at the end."""
+
     header: Header
     reading: ReadState
     fold: bytes

@@ -24,7 +24,7 @@ from palimpsest_core.search.matching import Phrase
 
 LEAST_KEPT = 256
 KEPT_PER_HIT = 12
-FIRST_FETCH = 2_000
+FIRST_FETCH = 512
 
 
 class Ranked(NamedTuple):

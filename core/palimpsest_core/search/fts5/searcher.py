@@ -13,7 +13,6 @@ from palimpsest_core.base.errors import ErrorCode, SessionQueryError
 from palimpsest_core.base.jstext import well_formed
 from palimpsest_core.model.search import EventPage, SessionHit, SessionPage
 from palimpsest_core.search.cursor import CursorSeal, Place, stale_cursor
-from palimpsest_core.search.fts5 import checked
 from palimpsest_core.search.fts5 import kept as kept_lists
 from palimpsest_core.search.fts5.directory import Directory
 from palimpsest_core.search.fts5.extents import Extents
@@ -36,9 +35,8 @@ _ROW_MS = 0.00008
 _SAMPLE = 1_000
 _MASK_BYTES = 64 << 20
 
-_SMALL_INDEX_BYTES = 256 << 20
-"""Counting the matches of 20 logs, 150 MB: one walk 2 to 13 ms, a walk for each 6 to 45. With 800 MB 13 to 104, 4 to
-30."""
+_STATEMENT_MS = 0.04
+"""What a statement of its own for a range costs beside the range."""
 
 
 class Options(msgspec.Struct, frozen=True):
@@ -214,10 +212,10 @@ class Searcher:
     def _count_together(
         self, numbers: set[int], best: kept_lists.KeptList, phrase: Phrase, request: SearchRequest
     ) -> None:
-        """Count the matches of many stored logs in one walk where that is quicker than a walk for each: in small
-        indexes, whose postings FTS5 cannot skip through."""
+        """Count the matches of many stored logs in one walk where that is quicker than a walk for each."""
         wanted = [number for number in numbers if not is_live(number)]
-        if len(wanted) < FEW_RANGES or self._db.pragma("page_count") * checked.PAGE > _SMALL_INDEX_BYTES:
+        apart = self._apart_ms(len(wanted)) + len(wanted) * _STATEMENT_MS
+        if len(wanted) < FEW_RANGES or self._extents("").last() >= _MASK_BYTES or apart < self._walk_ms(phrase):
             return
         side, extents = self._side("", request), self._extents("")
         sql = "select substr(?, f.rowid + 1, 1) which, count(*) from fts(?) f"
@@ -344,10 +342,14 @@ class Searcher:
         """Whether a walk over each of so many ranges is quicker than one over all matches, under a mask."""
         if phrase.width > 1:
             return False  # FTS5 looks for the first match of a phrase from the very begin, for each range anew
+        return self._apart_ms(ranges) < self._walk_ms(phrase)
+
+    def _apart_ms(self, ranges: int) -> float:
+        """About how long it takes to begin walks over so many ranges."""
         generation = self._store.generation
         if self._segments[0] != generation:
             self._segments = (generation, self._store.segments())
-        return ranges * (1 + self._segments[1]) * _RANGE_MS < self._walk_ms(phrase)
+        return ranges * (1 + self._segments[1]) * _RANGE_MS
 
     def _walk_ms(self, phrase: Phrase) -> float:
         """About how long a walk over all matches of the phrase's words takes, judged by the first ones."""

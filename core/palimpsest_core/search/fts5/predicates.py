@@ -21,6 +21,10 @@ class Condition(NamedTuple):
     never: bool = False
 
 
+ANY = Condition("", ())
+"""The condition that everything passes."""
+
+
 def event_condition(db: apsw.Connection, clauses: Iterable[Clause], kind_table: str) -> Condition:
     """The condition that all clauses hold for the document row `d`; event types are looked up in `kind_table`."""
     parts: list[str] = []

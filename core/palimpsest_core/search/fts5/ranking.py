@@ -100,12 +100,12 @@ class Ranking:
         cancel: CancelToken | None,
     ) -> list[Ranked]:
         keep = max(LEAST_KEPT, KEPT_PER_HIT * wanted)
-        if any(side.condition.sql or side.fold for side in sides):
+        if any(side.fold for side in sides):
             keep *= 16
         while True:
             for side in sides:
                 check(cancel)
-                side.collector.walk(phrase, keep, side.ranges, side.mask)
+                side.collector.walk(phrase, keep, side.ranges, side.mask, side.condition)
             out = []
             forget()
             for ranked in self._in_order(sides, cancel):
@@ -150,10 +150,10 @@ class Ranking:
             f"select d.len, d.time, l.session, d.seq, d.id, d.n from {source} j"
             f" cross join {side.schema}.{side.prefix}doc d on d.id = j.value"
             f" cross join {side.schema}.{side.prefix}log l on l.n = d.n"
-            f" where l.answers{side.visible}{side.condition.sql}{side.fold}"
+            f" where l.answers{side.visible}{side.fold}"
             " order by d.len, d.time desc, l.session, d.seq desc limit ?"
         )
-        return self._db.execute(sql, (ids, *side.condition.bindings, limit)).fetchall()
+        return self._db.execute(sql, (ids, limit)).fetchall()
 
 
 def _order(ranked: Ranked) -> tuple[int, Any, str, int]:

@@ -143,7 +143,7 @@ class Searcher:
         best = kept_lists.KeptList(self._store.generation, found, len(found) < wanted)
         if self._options.count_matches:
             for side in sides:
-                if side.collector.complete and not side.condition.sql:
+                if side.collector.complete:
                     numbers = [ranked.number for ranked in found if is_live(ranked.number) == bool(side.prefix)]
                     for number, runs in self._extents(side.prefix).of_each(numbers).items():
                         best.matches[number] = side.collector.count(runs)

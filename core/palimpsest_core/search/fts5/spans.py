@@ -22,6 +22,7 @@ from typing import Any
 
 import apsw
 
+from palimpsest_core.search.fts5.predicates import ANY, Condition
 from palimpsest_core.search.matching import Phrase
 
 FIRST_PIECE = 1_024
@@ -41,6 +42,7 @@ class SpanCollector:
     def __init__(self, db: apsw.Connection, table: str) -> None:
         self._db = db
         self._table = table
+        self._doc = "temp.live_doc" if table == "live_fts" else "main.doc"
         self.buckets: dict[int, array[int]] = {}
         self.floor = 1
         """The lowest span count that `buckets` holds all documents of."""
@@ -68,8 +70,15 @@ class SpanCollector:
                 found += bisect_right(bucket, last) - bisect_left(bucket, first)
         return found
 
-    def walk(self, phrase: Phrase, keep: int, ranges: Sequence[tuple[int, int]], mask: bytes | None = None) -> None:
-        """Fill `buckets` (span count -> ascending rowids) with the matches of `phrase`.
+    def walk(
+        self,
+        phrase: Phrase,
+        keep: int,
+        ranges: Sequence[tuple[int, int]],
+        mask: bytes | None = None,
+        condition: Condition = ANY,
+    ) -> None:
+        """Fill `buckets` (span count -> ascending rowids) with the matches of `phrase` whose documents pass.
 
         Looked at are these ascending, inclusive rowid ranges; with a `mask` only rows whose byte in it is 1. About the
         best `keep` rows by count are kept, fewer where it was foreseen wrongly, and all that tie with the last of them.
@@ -77,12 +86,14 @@ class SpanCollector:
         self.buckets.clear()
         self.floor, self._width, self._keep = 1, phrase.width, keep
         function = f"{self._table}_{'spans' if phrase.overlaps else 'instances'}"
-        test = "" if mask is None else " and substr(?, rowid + 1, 1) = x'01'"
-        more = () if mask is None else (mask,)
+        # SQLite looks at documents before it counts: for most, a look is less than a count in Python.
+        documents = f" cross join {self._doc} d on d.id = f.rowid" if condition.sql else ""
+        test = "" if mask is None else " and substr(?, f.rowid + 1, 1) = x'01'"
+        more = (*(() if mask is None else (mask,)), *condition.bindings)
         # The limit keeps SQLite from folding the subquery away, which FTS5 functions do not survive.
         sql = (
-            f"select r, s from (select rowid r, {function}({self._table}) s from {self._table}(?)"
-            f" where rowid between ? and ?{test} limit ?) where s >= ?"
+            f"select r, s from (select f.rowid r, {function}(f.{self._table}) s from {self._table}(?) f{documents}"
+            f" where f.rowid between ? and ?{test}{condition.sql} limit ?) where s >= ?"
         )
         for first, last in ranges:
             piece, reached, end = FIRST_PIECE if self.floor == 1 else -1, first - 1, last

@@ -205,5 +205,5 @@ def _first_at_the_head(phrase: Phrase, text: str) -> int | None:
             if match is not None and match.end() < len(low) and not (place and low[place - 1 : place].isalnum()):
                 return place
             place = low.find(first, place + 1)
-        size *= 8
+        size *= 4
     return None

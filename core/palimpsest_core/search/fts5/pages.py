@@ -65,7 +65,9 @@ class PageBuilder:
             source, ids = self._numbers.bound(wanted)
             sql = f"select n, header, live, persisted, changed from {source} j cross join {log} l on l.n = j.value"
             for number, packed, live, persisted, changed in self._db.execute(sql, (ids,)):
-                header = msgspec.structs.replace(_header(packed), origin=None)
+                header = _header(packed)
+                if header.origin is not None:
+                    header = msgspec.structs.replace(header, origin=None)
                 found[int(number)] = SessionRow(header, bool(live), bool(persisted), int(changed))
         return found
 

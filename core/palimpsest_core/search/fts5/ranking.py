@@ -25,6 +25,8 @@ from palimpsest_core.search.matching import Phrase
 LEAST_KEPT = 256
 KEPT_PER_HIT = 12
 FIRST_FETCH = 512
+FETCHED_TOGETHER = 128
+"""So many documents of several counts are fetched with one statement."""
 
 
 class Ranked(NamedTuple):
@@ -122,15 +124,40 @@ class Ranking:
         counts = sorted({spans for side in sides for spans in side.collector.buckets}, reverse=True)
         # Below the higher floor one side may lack rows; nothing there is in order.
         floor = max((side.collector.floor for side in sides), default=1)
-        for spans in counts:
-            if spans < floor:
-                return
+        counts = [spans for spans in counts if spans >= floor]
+        while counts:
+            few = self._few(sides, counts)
+            if few > 1:
+                yield from self._of_counts(sides, counts[:few], cancel)
+                counts = counts[few:]
+                continue
             streams = []
             for side in sides:
-                rowids = side.collector.buckets.get(spans)
+                rowids = side.collector.buckets.get(counts[0])
                 if rowids:
-                    streams.append(self._bucket(side, spans, rowids, cancel))
+                    streams.append(self._bucket(side, counts[0], rowids, cancel))
             yield from streams[0] if len(streams) == 1 else heapq.merge(*streams, key=_order)
+            counts = counts[1:]
+
+    def _few(self, sides: list[Side], counts: list[int]) -> int:
+        """How many of the highest counts have together not more documents than one statement is to fetch."""
+        total = 0
+        for place, spans in enumerate(counts):
+            total += sum(len(side.collector.buckets.get(spans, ())) for side in sides)
+            if total > FETCHED_TOGETHER:
+                return place
+        return len(counts)
+
+    def _of_counts(self, sides: list[Side], counts: list[int], cancel: CancelToken | None) -> list[Ranked]:
+        """All documents of some counts, in order."""
+        check(cancel)
+        out = []
+        for side in sides:
+            spans_of = {rowid: spans for spans in counts for rowid in side.collector.buckets.get(spans, ())}
+            if spans_of:
+                rows = self._fetch(side, array("q", spans_of), -1)
+                out += [Ranked(spans_of[row[4]], *row) for row in rows]
+        return sorted(out, key=rank)
 
     def _bucket(self, side: Side, spans: int, rowids: array[int], cancel: CancelToken | None) -> Iterator[Ranked]:
         """The documents of one count in order; a large bucket is read in growing pieces, as far as it is asked for."""

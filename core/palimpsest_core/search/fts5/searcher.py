@@ -144,7 +144,8 @@ class Searcher:
         if self._options.count_matches:
             for side in sides:
                 if side.collector.complete:
-                    numbers = [ranked.number for ranked in found if is_live(ranked.number) == bool(side.prefix)]
+                    first = found[: request.limit]
+                    numbers = [ranked.number for ranked in first if is_live(ranked.number) == bool(side.prefix)]
                     for number, runs in self._extents(side.prefix).of_each(numbers).items():
                         best.matches[number] = side.collector.count(runs)
         return best

@@ -25,7 +25,7 @@ import apsw
 from palimpsest_core.search.fts5.predicates import ANY, Condition
 from palimpsest_core.search.matching import Phrase
 
-FIRST_PIECE = 1_024
+FIRST_PIECE = 512
 """So many matches come first, whatever their counts; and the numbers of the next piece are eight times as many."""
 
 LEAST_SEEN = 8

@@ -117,7 +117,7 @@ class Ranking:
                         return out
             if all(side.collector.complete for side in sides):
                 return out
-            # What was kept held too few sessions, or the conditions refused too much of it.
+            # Too few sessions were kept: it was foreseen wrongly, or most of it is hidden or shown elsewhere.
             keep *= 64
 
     def _in_order(self, sides: list[Side], cancel: CancelToken | None) -> Iterator[Ranked]:

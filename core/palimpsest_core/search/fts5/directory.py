@@ -11,7 +11,7 @@ import apsw
 
 from palimpsest_core.base.jstext import well_formed
 from palimpsest_core.query.filters import Clause, Range, Values
-from palimpsest_core.search.fts5.extents import Extent, Extents
+from palimpsest_core.search.fts5.extents import Extents
 
 
 class LogPlace(NamedTuple):
@@ -49,7 +49,7 @@ class Directory:
         rows = db.execute(
             f"select {_COLUMNS} from {table} where answers and session is not null and created_at is not null"
         )
-        self.places = [LogPlace(*row) for row in rows]
+        self.places = list(map(LogPlace._make, rows))
         self.by_session = {place.session: place for place in self.places}
         self._known: dict[str, dict[str | None, list[LogPlace]]] = {}
         self._forks: dict[str, list[LogPlace]] = {}
@@ -95,12 +95,12 @@ class Directory:
         return out
 
     @cached_property
-    def _all_extents(self) -> tuple[list[Extent], dict[int, list[int]]]:
+    def _all_extents(self) -> tuple[list[tuple[int, int, int]], dict[int, list[int]]]:
         """All extents, ascending, and for each log the places of its own among them."""
         extents = self._extents.every()
         places: dict[int, list[int]] = {}
-        for place, extent in enumerate(extents):
-            places.setdefault(extent.n, []).append(place)
+        for place, (_, _, number) in enumerate(extents):
+            places.setdefault(number, []).append(place)
         return extents, places
 
     def inherited(self, among: frozenset[int] | None) -> list[tuple[int, int]]:

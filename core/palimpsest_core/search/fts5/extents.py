@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple
 
 import apsw
 import msgspec
@@ -27,14 +26,6 @@ LEAST_ROOM = 64
 _UNBOUNDED = 1 << 62
 SCANNED_PER_SEQ = 32
 """Looking for many seqs, a run with up to so many documents for each is read through."""
-
-
-class Extent(NamedTuple):
-    """The numbers `first` to `last` belong to log `n`; not all of them need have a document."""
-
-    first: int
-    last: int
-    n: int
 
 
 class Tail(msgspec.Struct):
@@ -73,10 +64,10 @@ class Extents:
 
     # -- reading ---------------------------------------------------------------------------------------------------
 
-    def every(self) -> list[Extent]:
-        """All extents, ascending."""
+    def every(self) -> list[tuple[int, int, int]]:
+        """All extents `(first, last, n)`, ascending: the numbers `first` to `last` belong to log `n`."""
         rows = self._db.execute(f"select first, last, n from {self._extent} order by first")
-        return [Extent(*row) for row in rows]
+        return [(first, last, n) for first, last, n in rows]
 
     def of(self, n: int) -> list[tuple[int, int]]:
         """The inclusive runs of numbers of a log, ascending."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable
+from functools import partial
 from pathlib import Path
 
 import msgspec
@@ -201,7 +202,7 @@ class _Builder:
         folder_ids: dict[tuple[str, str], str] = {}
         for file in files:
             check(self.cancel)
-            item = self.cache.described(file, self.config, self.describe)
+            item = self.cache.described(file, self.config, partial(describe, self.root))
             header = item.peek.header
             if header is None:
                 headless.append(item)
@@ -213,28 +214,6 @@ class _Builder:
             session_id = folder_ids.get(place) or session_id_of_folder(item.file.folder)
             by_id.setdefault(session_id, []).append(item)
         return [self.entry(session_id, items) for session_id, items in by_id.items()]
-
-    def describe(self, file: LogFile, peek: HeaderPeek) -> CatalogFile:
-        header = peek.header
-        if header is None:
-            return CatalogFile(file, peek, file.generation, peek.findings)
-        findings = peek.findings
-        if header.version != file.generation:
-            message = (
-                f"The file's name says format {file.generation}, its header {header.version}: name and header "
-                "disagree. It is read by its header."
-            )
-            findings = [
-                *findings,
-                Finding(FindingCode.NAME_HEADER_MISMATCH, message, file.path, line=1, detail="generation"),
-            ]
-        if file.folder == FLAT:
-            finding = stray_finding(Stray("legacy-layout", file.path))
-            findings = [*findings, finding]
-        elif not in_its_place(self.root, file, header):
-            message = "The folders do not follow from the header's id and cwd; the header counts."
-            findings = [*findings, Finding(FindingCode.PATH_MISMATCH, message, file.path, detail="path")]
-        return CatalogFile(file, peek, header.version, findings)
 
     def entry(self, session_id: str, items: list[CatalogFile]) -> CatalogEntry:
         if len(items) == 1:
@@ -288,6 +267,30 @@ class _Builder:
             message = "One generation lies in the folder both plain and compressed; the one that ends later answers."
             out.append(Finding(FindingCode.TWIN_ENCODING, message, path, detail="twin"))
         return out
+
+
+def describe(root: str, file: LogFile, peek: HeaderPeek) -> CatalogFile:
+    """A log by itself: what is odd about its header, and about the folders it lies in."""
+    header = peek.header
+    if header is None:
+        return CatalogFile(file, peek, file.generation, peek.findings)
+    findings = peek.findings
+    if header.version != file.generation:
+        message = (
+            f"The file's name says format {file.generation}, its header {header.version}: name and header "
+            "disagree. It is read by its header."
+        )
+        findings = [
+            *findings,
+            Finding(FindingCode.NAME_HEADER_MISMATCH, message, file.path, line=1, detail="generation"),
+        ]
+    if file.folder == FLAT:
+        finding = stray_finding(Stray("legacy-layout", file.path))
+        findings = [*findings, finding]
+    elif not in_its_place(root, file, header):
+        message = "The folders do not follow from the header's id and cwd; the header counts."
+        findings = [*findings, Finding(FindingCode.PATH_MISMATCH, message, file.path, detail="path")]
+    return CatalogFile(file, peek, header.version, findings)
 
 
 def flat_logs(strays: Iterable[Stray]) -> list[LogFile]:

@@ -93,6 +93,7 @@ class LogReader:
         self._cancel: CancelToken | None = None
         self._result_ids: dict[int, str] | None = None
         self._chunk = _NO_TEXT
+        self._begun = False
         self._restore()
 
     def __enter__(self) -> LogReader:
@@ -171,7 +172,9 @@ class LogReader:
         """As `batches`, with the batches of which every row is usual by columns."""
         self._cancel = cancel
         state = self.state
-        self._restore()
+        if self._begun:
+            self._restore()
+        self._begun = True
         for chunk in self._log.chunks(state.byte_offset, state.text_offset, cancel):
             check(cancel)
             if chunk.offset == 0 and self.header is not None:
@@ -289,7 +292,7 @@ class LogReader:
         if chunk.oversize:
             return chunk._replace(offset=chunk.end, oversize=0)
         cut = chunk.text.find(b"\n") + 1 or len(chunk.text)
-        return chunk._replace(offset=cut, text=chunk.text[cut:], oversize=0)
+        return chunk._replace(offset=cut, text=chunk.text[cut:], oversize=0, lines=chunk.lines[1:])
 
     def _result_id(self, seq: int) -> str | None:
         """The message id of the tool result `seq`, found by reading the log again once; such logs are rare."""

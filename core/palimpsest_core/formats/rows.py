@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from contextlib import suppress
 from operator import itemgetter
 from typing import Any
@@ -79,7 +80,7 @@ _decode_lines = msgspec.json.Decoder(Envelope).decode_lines
 _decode_line = msgspec.json.Decoder(Envelope).decode
 
 
-def scan_lines(text: bytes, lines: list[bytes]) -> list[Envelope] | None:
+def scan_lines(text: bytes, lines: Sequence[bytes]) -> list[Envelope] | None:
     """The envelopes of whole lines, one each, or None when some line needs the slow path.
 
     `lines` is the same text split. Each line must begin with a brace and end with one: then lines and objects cannot be

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from palimpsest_core.formats.generation import Generation
@@ -64,8 +65,7 @@ class RowScanner:
         provisional = chunk.trust != Trust.WHOLE
         if chunk.trust == Trust.UNVERIFIED and self.issue is None:
             self.issue = Issue("damage", self.next_line, chunk.offset, self.next_seq, -1, whole=True)
-        lines = chunk.text.split(b"\n")
-        lines.pop()
+        lines = chunk.lines or chunk.text.split(b"\n")[:-1]
         envelopes = scan_lines(chunk.text, lines)
         rows: list[StoredRow] = []
         if envelopes is not None and self.issue is None:
@@ -95,7 +95,7 @@ class RowScanner:
         issue.rows += count
         issue.turn_end = issue.turn_end or _TURN_END_TEXT in chunk.text
 
-    def _usual(self, lines: list[bytes], envelopes: list[Envelope], offset: int, provisional: bool) -> UsualRows:
+    def _usual(self, lines: Sequence[bytes], envelopes: list[Envelope], offset: int, provisional: bool) -> UsualRows:
         """Sound rows in their places, up to the first that asks for a closer look."""
         usual = usual_rows(
             lines,

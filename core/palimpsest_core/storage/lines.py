@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from enum import IntEnum
 from typing import NamedTuple
 
@@ -39,7 +39,7 @@ class TextChunk(NamedTuple):
 
     `cut`: the text is one line without line feed. `oversize`: the length of one line (line feed included) that is
     longer than allowed and was skipped; `text` is empty then. `commit`: the stored offset at which reading can go on
-    after this chunk another time, else -1.
+    after this chunk another time, else -1. `lines`: the lines without their line feeds, where they were told apart.
     """
 
     offset: int
@@ -48,6 +48,7 @@ class TextChunk(NamedTuple):
     cut: bool = False
     oversize: int = 0
     commit: int = -1
+    lines: Sequence[bytes] = ()
 
     @property
     def end(self) -> int:
@@ -150,10 +151,13 @@ def split_lines(
 
 def _thinned(chunk: TextChunk) -> Iterator[TextChunk]:
     """A chunk in parts of about `LINES` lines; real logs have far fewer in one."""
-    count = chunk.text.count(b"\n")
+    lines = chunk.text.split(b"\n")
+    count = len(lines) - 1
     if count <= LINES:
-        yield chunk
+        lines.pop()
+        yield chunk if chunk.cut else chunk._replace(lines=lines)
         return
+    del lines  # so many are a burden
     text, place = chunk.text, 0
     step = len(text) * LINES // count
     while place < len(text):

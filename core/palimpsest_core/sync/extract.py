@@ -11,7 +11,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from palimpsest_core.base.cancel import CancelToken, check
-from palimpsest_core.formats.catalog import FLAT, HeaderCache, build_catalog
+from palimpsest_core.formats.catalog import FLAT, describe
 from palimpsest_core.formats.generations import is_known, newer_reason
 from palimpsest_core.formats.reader import HeaderPeek, LogChanged, LogReader, ReadState, StoredRow
 from palimpsest_core.formats.usual import UsualRows
@@ -112,7 +112,7 @@ def extract(
                 return
         with LogReader(file, config=config) as reader:
             if reader.header is None:
-                yield _no_session(root, reader.file, reader.peek, config)
+                yield _no_session(root, reader.file, reader.peek)
                 return
             digest = LogDigest(reader.header.header, registry)
             yield from _Reading(root, reader, digest, config).pieces(None, cancel)
@@ -150,7 +150,6 @@ class _Reading:
         self._root = root
         self._reader = reader
         self._digest = digest
-        self._config = config
         self._provisional = False
         self._saved: bytes | None = None
         self._since_checkpoint = 0
@@ -299,7 +298,7 @@ class _Reading:
     def _findings(self, cut: int | None, *, complete: bool) -> list[Finding]:
         reader, digest = self._reader, self._digest
         path = reader.file.path
-        found = place_findings(self._root, reader.file, reader.peek, self._config)
+        found = list(describe(self._root, reader.file, reader.peek).findings)
         found += [finding for finding in reader.findings if finding not in found]
         if complete:
             seed_too_long = digest.header.version < 2 and cut is not None and cut > reader.next_seq
@@ -337,16 +336,8 @@ def _state(header: Header, findings: list[Finding], *, open_turn: bool) -> Sessi
     return SessionState.INTERRUPTED if open_turn else SessionState.COMPLETE
 
 
-def place_findings(root: str, file: LogFile, peek: HeaderPeek, config: Config) -> list[Finding]:
-    """What is odd about a log's header and about the folders it lies in."""
-    cache = HeaderCache()
-    cache.learn(file, peek, None)
-    catalog = build_catalog(root, [file], [], config, cache=cache)
-    return list(catalog.sessions[0].findings) if catalog.sessions else []
-
-
-def _no_session(root: str, file: LogFile, peek: HeaderPeek, config: Config) -> Unreadable:
-    findings = place_findings(root, file, peek, config)
+def _no_session(root: str, file: LogFile, peek: HeaderPeek) -> Unreadable:
+    findings = list(describe(root, file, peek).findings)
     reason = next((f.message for f in findings if f.code == FindingCode.UNREADABLE), "The file is no session log.")
     return Unreadable(file.path, _bare_entry(file, findings, reason, revision_of(file.stat)), reason, False)
 

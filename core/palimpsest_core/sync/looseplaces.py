@@ -90,15 +90,19 @@ class LoosePlaces:
             self.boundary(kind)
         return True
 
-    @staticmethod
-    def settles(envelope: Envelope, seq: int, first: int, last: int) -> bool:
-        """Whether the answer `seq` settles the only open attempt, which is the chunk events `first` to `last`."""
-        if envelope.sourceEventSeqs is NOTHING:
-            return True
-        sources = stored_sources(envelope.sourceEventSeqs, seq)
-        if not isinstance(sources, list):
-            return True
-        return any(isinstance(item, int) and first <= item <= last for item in sources)
+    def settles(self, envelope: Envelope, seq: int, first: int, last: int) -> bool:
+        """Whether the answer `seq` settles the only attempt, which is the chunk events `first` to `last`.
+
+        They need not be pushed then. To be asked while `idle`.
+        """
+        if envelope.sourceEventSeqs is not NOTHING:
+            sources = stored_sources(envelope.sourceEventSeqs, seq)
+            if isinstance(sources, list) and not any(
+                isinstance(item, int) and first <= item <= last for item in sources
+            ):
+                return False
+        self._open.clear()
+        return True
 
     @property
     def idle(self) -> bool:

@@ -38,6 +38,7 @@ def session(**more: Any) -> SessionSummary:
     [
         ({"generation": 3, "generations": [3]}, "s  v3"),
         ({"generation": 2, "generations": [2, 10]}, "s  v2, beside it v10"),
+        ({"generation": None, "generations": [0]}, "s"),
         ({"generation": 0, "findings": [GAP, OPEN, GAP]}, "s  v0  sequence gap  open turn"),
         (
             {"id": "\x1b[1m", "parent": "gone\x07", "findings": [Finding(FindingCode.DANGLING_PARENT, "")]},

@@ -105,6 +105,13 @@ def test_a_log_that_there_was_no_time_to_read_is_listed_with_the_words_it_begins
     assert said("ls", "--stale").count("walrus") == 0
 
 
+def test_a_file_without_a_header_lies_beside_no_other(tmp_path: Path, said: Said) -> None:
+    write(tmp_path, b"no header\n", session_id="headless", plain=True)
+    for stale in ([], ["--stale"]):
+        (listed,) = said("ls", *stale).splitlines()[1:]
+        assert listed.split()[:3] == ["headless", "unreadable", "-"]
+
+
 def test_ls_tells_of_folders_that_it_may_not_look_into(
     tmp_path: Path, capfd: pytest.CaptureFixture[str], said: Said, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -123,7 +123,8 @@ def _state(row: SessionSummary) -> str:
     words = ["unread" if unread else row.state.value]
     if row.generation:
         words.append(f"v{row.generation}")
-    words += [f"+v{other}" for other in row.generations or () if other != row.generation]
+    if row.generation is not None:  # else no file of it can be read, and none lies beside another
+        words += [f"+v{other}" for other in row.generations or () if other != row.generation]
     told = row.state.value in SAYS_IT or all(finding.code.value in UNREMARKABLE for finding in row.findings or ())
     return " ".join(words) + ("" if told else " *")
 

@@ -185,7 +185,7 @@ def session_facts(session: SessionSummary) -> list[tuple[str, str]]:
     if session.generation is not None:
         facts.append((f"  v{session.generation}", "bar--dim"))
     beside = sorted(set(session.generations or ()) - {session.generation})
-    if beside:
+    if beside and session.generation is not None:
         facts.append((f", beside it {' '.join(f'v{generation}' for generation in beside)}", "bar--dim"))
     for code in dict.fromkeys(finding.code for finding in session.findings or ()):
         told = CODE_WORDS[code]

@@ -34,7 +34,10 @@ from palimpsest_core.sync.reconcile import Reconciler, Refresh, SyncProgress
 from palimpsest_core.sync.watcher import Watcher
 
 _ELECTION_SECONDS = 0.5
-_REPORT_SECONDS = 0.1
+_REPORT_SECONDS = 0.5
+"""Between two lines about progress, the first of which comes at once. Whoever shows them paints a part of a screen for
+each: ten a second made every twentieth turn of an app's loop late."""
+
 _RETRY_SECONDS = 5.0
 
 
@@ -165,7 +168,7 @@ class Indexer:
             once.submit(self._take_over, reconciler, cancel, folders).result()
 
     def _take_over(self, reconciler: Reconciler, cancel: CancelToken, folders: frozenset[str] | None) -> None:
-        began = told = time.monotonic()
+        began, told = time.monotonic(), -_REPORT_SECONDS
 
         def progress(step: SyncProgress) -> None:
             nonlocal told

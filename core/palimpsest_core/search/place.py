@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 from pathlib import Path
 
@@ -13,6 +12,8 @@ MEMORY = ":memory:"
 
 def default_index_path(root: Path) -> Path:
     """Where the index of a root is kept for this user: one file for each real path, in the platform's cache folder."""
+    import hashlib  # an index that is named needs none
+
     name = hashlib.sha256(os.fsencode(os.path.realpath(root))).hexdigest()[:24]
     return platformdirs.user_cache_path("palimpsest", appauthor=False) / f"{name}.sqlite"
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
-from palimpsest_core import Matcher as WordMatcher
-from palimpsest_core import SessionQueryError, Surface, literal_pattern
+from palimpsest_core import SessionQueryError
+from palimpsest_core.model.event import Surface
 from palimpsest_core.model.search import EventHit, SessionHit
 
 if TYPE_CHECKING:
@@ -177,7 +177,9 @@ def matches_without_header(log: OpenLog, ask: Ask, tokenizer: str, cancel: Cance
     """
     if any(not word.negated for word in ask.tools):
         return []
-    pattern, matcher = literal_pattern(ask.phrase), WordMatcher(tokenizer)
+    from palimpsest_core import Matcher, literal_pattern
+
+    pattern, matcher = literal_pattern(ask.phrase), Matcher(tokenizer)
     phrase = matcher.phrase(ask.phrase)
     found: list[int] = []
     for index in range(len(log)):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shlex
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -82,15 +81,16 @@ class Copying:
         self._desk.jobs.ask("copy", partial(copy_with_tool, text), partial(self._copied, text, what))
 
     def _copied(self, text: str, what: str, copied: Copied) -> None:
-        told = f"{what} ({numbers.plural(len(text), 'character')})"
+        # What may be long stands last: a narrow screen cuts it there.
+        told = f"{numbers.plural(len(text), 'character')}, {what}"
         if copied.tool is not None:
-            self._desk.say(f"Copied {told} with {copied.tool}.")
+            self._desk.say(f"Copied with {copied.tool}: {told}.")
         elif len(text.encode("utf-8", "replace")) <= _OSC_MAX:
             self._desk.screen.app.copy_to_clipboard(text.encode("utf-8", "replace").decode())
-            self._desk.say(f"Copied {told} through the terminal (OSC 52).")
+            self._desk.say(f"Copied through the terminal (OSC 52): {told}.")
         else:
             self._desk.jobs.ask(
-                "copy", partial(save_copy, text), lambda path: self._desk.say(f"Saved {told} to {path}.")
+                "copy", partial(save_copy, text), lambda path: self._desk.say(f"Saved to {path}: {told}.")
             )
 
     # Pager and editor --------------------------------------------------------------------------------------------
@@ -134,6 +134,8 @@ class Copying:
 
     def resume_command(self, session: SessionSummary) -> str:
         """The command of the settings with the id in it, quoted for the shell."""
+        import shlex
+
         return self._desk.settings.resume_command.replace("{id}", shlex.quote(session.id))
 
     def _resume_chosen(self, chosen: tuple[str, str, str | None] | None) -> None:

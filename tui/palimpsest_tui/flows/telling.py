@@ -32,11 +32,19 @@ _ROOMY = 100
 
 
 class _Times(Enum):
-    """How a time is written, as long as there is room: in full, with the day alone, without it."""
+    """How a time is written, as long as there is room: in full, with the day alone, without it; or not at all."""
 
     FULL = "2026-11-28 12:01:07"
     DAY = "Nov28 12:01:07"
     CLOCK = "12:01:07"
+    NONE = ""
+
+
+_SHAPES = (
+    *((form, True) for form in (_Times.FULL, _Times.DAY, _Times.CLOCK)),
+    *((form, False) for form in (_Times.CLOCK, _Times.NONE)),
+)
+"""How the status line is told, the first that fits: the time, and whether keys come with words."""
 
 
 def _when(time_ms: int, form: _Times) -> str:
@@ -115,14 +123,19 @@ class Telling:
 
     def status(self) -> None:
         """The status line: what stands under the cursor, or what was just said."""
-        bar = self._desk.screen.query_one("#status-bar", Bar)
-        hints = self._hints()
-        event: Line = []
-        for form in _Times:
-            event = self._event(form)
-            if sum(cell_len(piece.text) for piece in [*event, *hints]) + 4 <= self._desk.screen.size.width:
+        screen = self._desk.screen
+        told: Line = []
+        hints: Line = []
+        for form, words in _SHAPES:
+            told = [self._said] if self._said is not None else self._event(form)
+            hints = self._hints(words=words)
+            if sum(cell_len(piece.text) for piece in [*told, *hints]) + 4 <= screen.size.width:
                 break
-        bar.set([self._said] if self._said is not None else event, hints)
+        else:
+            if self._said is not None and cell_len(self._said.text) + 2 <= screen.size.width:
+                hints = []  # they come back in five seconds, the sentence does not
+        screen.query_one("#status-bar", Bar).set(told, hints)
+        screen.show_keys()
 
     def _event(self, form: _Times) -> Line:
         if self._desk.session_list.has_focus and not self._desk.finding.has_phrase:
@@ -147,10 +160,11 @@ class Telling:
         else:
             pieces.append(Piece(f"{BADGE[row.surface]} {row.surface.value}", BADGE_STYLE[row.surface]))
         pieces.append(Piece(f"  {printable_line(row.type)}", "bar--strong"))
-        pieces.append(Piece(f"  {_when(row.time, form)}", "bar--dim"))
+        if form is not _Times.NONE:
+            pieces.append(Piece(f"  {_when(row.time, form)}", "bar--dim"))
         # Of a withheld row nobody can say that it belongs to the last turn that was read.
         turn = None if row.flags & Flag.WITHHELD else self._desk.walking.turn_number(index)
-        if turn:
+        if turn and form is not _Times.NONE:
             pieces.append(Piece(f"  turn {turn}", "bar--dim"))
         if not log.complete:
             pieces.append(Piece("  reading…", "bar--dim"))
@@ -158,20 +172,26 @@ class Telling:
             pieces.append(Piece(f"  {numbers.plural(log.rows_withheld, 'row')} withheld", "badge--error"))
         return pieces
 
-    def _hints(self) -> Line:
+    def _hints(self, *, words: bool) -> Line:
+        """The keys that lead somewhere from here; without `words` the keys alone."""
         pieces: Line = []
+
+        def add(key: str, word: str) -> None:
+            pieces.append(Piece(key, "bar--key"))
+            pieces.append(Piece(f"{word}  " if words else " ", "bar--dim"))
+
         if self._desk.session_list.has_focus and self._desk.finding.has_phrase:
-            pieces += [Piece("esc", "bar--key"), Piece(": back to the sessions  ", "bar--dim")]
+            add("esc", ": back to the sessions")
         log, index = self._desk.timeline.log_shown, self._desk.timeline.event_index
         if log is not None and index is not None and index < len(log):
             mark = log.table.surfaces[index]
             if log.table.flags[index] & Flag.REPLACES or SURFACE_OF[mark] == "shadowed":
                 word = "replacement" if SURFACE_OF[mark] == "shadowed" else "replaced"
-                pieces += [Piece("% ", "bar--key"), Piece(f"{word}  ", "bar--dim")]
+                add("% ", word)
             elif self._desk.beyond.twin(index) is not None:
-                pieces += [Piece("% ", "bar--key"), Piece("other writer  ", "bar--dim")]
+                add("% ", "other writer")
         if self._desk.opening.history.can_go_back:
-            pieces += [Piece("< ", "bar--key"), Piece("back  ", "bar--dim")]
+            add("< ", "back")
         if count := self._desk.ailing.count:
             pieces += [Piece(f"! {numbers.exact(count)} ", "badge--error"), Piece("H", "bar--key")]
             if self._desk.screen.size.width >= _ROOMY:

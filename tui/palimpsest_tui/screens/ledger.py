@@ -301,7 +301,8 @@ class LedgerScreen(Screen[None]):
         if place == "sessions" and self.desk.session_list.showing_hits:
             place = "hits"
         if place:
-            self.query_one(KeyLine).show_keys(self.keymap, place)
+            nowhere = () if self.desk.opening.history.can_go_back else ("history.back",)
+            self.query_one(KeyLine).show_keys(self.keymap, place, without=nowhere)
 
     def on_descendant_focus(self, event: DescendantFocus) -> None:
         """A click may bring the focus to a pane: the level follows."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
 from rich.segment import Segment
@@ -95,10 +95,14 @@ class KeyLine(Bar):
         super().__init__(id=id)
         self._keymap: dict[str, str] = {}
         self._place = "sessions"
+        self._without: Collection[str] = ()
 
-    def show_keys(self, keymap: dict[str, str], place: str) -> None:
-        """Show the keys that work in a place (a name of `HINTS`), with the person's own mapping."""
-        self._keymap, self._place = keymap, place
+    def show_keys(self, keymap: dict[str, str], place: str, *, without: Collection[str] = ()) -> None:
+        """Show the keys that work in a place (a name of `HINTS`), with the person's own mapping; `without` lead nowhere
+        now."""
+        if (keymap, place, without) == (self._keymap, self._place, self._without):
+            return
+        self._keymap, self._place, self._without = keymap, place, without
         self._fill()
 
     def _fill(self) -> None:
@@ -109,6 +113,8 @@ class KeyLine(Bar):
         help_key = first_shown(BY_ID["help"], self._keymap)
         room = self.size.width - (width_of(help_key) + 9 if offers_help else 1)
         for key_id, word in HINTS[self._place]:
+            if key_id in self._without:
+                continue
             name = hint_keys(key_id, self._keymap)
             end = at + width_of(name) + width_of(word) + 3
             if self.size.width and end - 2 > room:

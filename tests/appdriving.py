@@ -32,6 +32,7 @@ _LOOK_S = 0.01
 _ROUNDS = 3
 """From the app to the screen, from there to a widget, and back: a key's message goes this far."""
 _SHORT_S = 0.5
+_SEARCHES = {"the words in the bar", "the end of a rest", "hits", "search", "matches"}
 _SIGNS = {
     "space": " ", "slash": "/", "colon": ":", "minus": "-", "equals_sign": "=", "full_stop": ".", "question_mark": "?",
     "left_square_bracket": "[", "right_square_bracket": "]", "percent_sign": "%", "exclamation_mark": "!",
@@ -150,6 +151,8 @@ class Driver:
         typed, read = read_words(self.desk.search_bar.text), self.desk.finding.search
         if typed.chips != read.chips or typed.phrase not in ("", read.phrase):
             awaited.add("the words in the bar")
+        if self.desk.finding._searching:
+            awaited.add("hits")
         if not self.desk.timeline.all_read:
             awaited.add("texts of rows")
         if not self.desk.inspecting.up_to_date:
@@ -187,7 +190,12 @@ class Driver:
         """Type a search and wait for its whole answer."""
         await self.press("slash")
         await self.type(text)
-        await self.until(lambda: self.desk.finding.has_found(phrase or text), "the hits are there")
+
+        def done() -> bool:
+            # An answer to the first letters is none to all of them.
+            return self.desk.finding.has_found(phrase or text) and not self._awaited() & _SEARCHES
+
+        await self.until(done, "the hits are there")
         await settle(self.pilot)
 
     async def previewed(self) -> None:

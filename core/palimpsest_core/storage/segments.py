@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from array import array
 from bisect import bisect_right
 from collections import OrderedDict
@@ -131,6 +130,8 @@ class Segments:
 
     def _from_spool(self, index: int, start: int, length: int) -> bytes:
         if self._spool is None:
+            import tempfile  # not before it is needed, which is hardly ever: it brings much along
+
             self._spool = tempfile.TemporaryFile(prefix="palimpsest-")  # noqa: SIM115 (closed by close())
         if index not in self._spooled:
             place = self._spool.seek(0, 2)

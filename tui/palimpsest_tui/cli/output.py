@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 from collections.abc import Iterable, Iterator
@@ -109,6 +108,8 @@ def json_text(value: Any, *, indent: int | None = 2) -> str:
 
     A value nested too deep for the library, such as a lineage of ten thousand sessions, comes on one line.
     """
+    import json  # the app is started through here too, and writes none
+
     try:
         return json.dumps(value, ensure_ascii=True, allow_nan=False, indent=indent)
     except (ValueError, RecursionError):

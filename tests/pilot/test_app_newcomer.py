@@ -270,6 +270,7 @@ def test_a_written_export_has_no_options_left_and_a_second_one_names_the_first(
             for told in ("", "was there already"):
                 await driver.press("e")
                 await driver.until(lambda: "Written:" in driver.text(), "it is written")
+                await driver.quiet()  # the options go a moment after the line comes
                 assert "overwrite" not in driver.text()
                 assert told in driver.text()
                 await driver.press("escape")

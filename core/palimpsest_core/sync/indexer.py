@@ -141,25 +141,29 @@ class Indexer:
             self._tell(Report("current", logs_total=len(provider.known_logs())))
             if not follow:
                 return False
-            for folders in self._changes(watcher, provider, cancel):
+            settled = provider.generation
+            for folders in self._changes(watcher, cancel):
+                if provider.superseded or provider.generation != settled:
+                    # Another process emptied the index (`index --rebuild`) or put another file in its place. Nobody
+                    # else fills it as long as this process has the lock, and what is held of it in memory is void.
+                    return not cancel.is_set()
+                if folders is not None and not folders:
+                    continue
                 if reason := self.pause.reason():
                     self._tell(Report("paused", message=reason))
                     self.pause.hold(cancel)
                     folders = None
                 self._reconcile(reconciler, cancel, folders)
-            return provider.superseded and not cancel.is_set()
+                settled = provider.generation
+            return False
 
-    def _changes(
-        self, watcher: Watcher, provider: Fts5Provider, cancel: CancelToken
-    ) -> Iterator[frozenset[str] | None]:
-        """Folders to look at; None: all of them. Ends when the index file is no longer the one that is open."""
+    def _changes(self, watcher: Watcher, cancel: CancelToken) -> Iterator[frozenset[str] | None]:
+        """Folders to look at, from time to time none; None: all of them."""
         for folders in watcher.changes(cancel, ticks=True):
-            if provider.superseded:
-                return
             if self._wanted.is_set():
                 self._wanted.clear()
                 yield None
-            elif folders:
+            else:
                 yield folders
 
     def _reconcile(self, reconciler: Reconciler, cancel: CancelToken, folders: frozenset[str] | None) -> None:

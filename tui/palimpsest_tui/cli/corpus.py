@@ -20,7 +20,7 @@ from palimpsest_tui.cli.options import Settings, default_root
 from palimpsest_tui.cli.output import say, say_progress
 
 if TYPE_CHECKING:
-    from palimpsest_core import CancelToken, Engine, SessionSummary
+    from palimpsest_core import CancelToken, Engine, Refresh, SessionSummary
 
 
 class Reference(NamedTuple):
@@ -105,10 +105,21 @@ READING_S = 2.0
 """How long a list may read new logs before it shows what is known."""
 
 
-def read_for_a_moment(engine: Engine, cancel: CancelToken) -> None:
+def waiting_logs(rows: Iterable[SessionSummary]) -> int:
+    """How many logs of a list are not in the index as they are now, though they can be read."""
+    return sum(not row.indexed and row.reason is None for row in rows)
+
+
+def left_to_another(engine: Engine, done: Refresh, cancel: CancelToken) -> int:
+    """How many logs wait for the process that brings the index up to date in our place; none where we did it."""
+    return waiting_logs(engine.sessions(cancel)) if done.elsewhere else 0
+
+
+def read_for_a_moment(engine: Engine, cancel: CancelToken) -> bool:
     """Read what is new or changed, the newest first, but no longer than a person waits for a list.
 
-    What was read is kept; the rest is listed from its header, without title and counts.
+    What was read is kept; the rest is listed from its header, without title and counts. Returns whether that is left
+    to another process.
     """
     from palimpsest_core import CancelToken, ErrorCode, SessionQueryError
 
@@ -118,10 +129,11 @@ def read_for_a_moment(engine: Engine, cancel: CancelToken) -> None:
     timer.start()
     try:
         with cancel.on_set(time_up.set):
-            engine.refresh(time_up)
+            return engine.refresh(time_up).elsewhere
     except SessionQueryError as error:
         if error.code is not ErrorCode.ABORTED or cancel.is_set():
             raise
+        return False
     finally:
         timer.cancel()
 

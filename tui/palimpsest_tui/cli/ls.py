@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from palimpsest_tui.cli.columns import cell, clock, cut, plural, size, table
-from palimpsest_tui.cli.corpus import activity, first_words, open_engine, read_for_a_moment
+from palimpsest_tui.cli.corpus import activity, first_words, open_engine, read_for_a_moment, waiting_logs
 from palimpsest_tui.cli.exits import Exit
 from palimpsest_tui.cli.index import show_progress
 from palimpsest_tui.cli.interrupt import cancel_on_interrupt
@@ -71,12 +71,14 @@ def command(
     Exit status 1: the filters leave no session; a root without any is no error.
     """
     with open_engine(settings) as engine, cancel_on_interrupt() as cancel:
+        elsewhere = False
         if not stale:
             if settings.json:
-                engine.refresh(cancel, show_progress)  # a program cannot ask again for what is missing
+                # A program cannot ask again for what is missing.
+                elsewhere = engine.refresh(cancel, show_progress).elsewhere
                 say_progress("")
             else:
-                read_for_a_moment(engine, cancel)
+                elsewhere = read_for_a_moment(engine, cancel)
         every = engine.sessions(cancel)
         closed = [] if stale else engine.closed_folders(cancel)
         wanted = as_utf8(project).casefold() if project else None
@@ -92,10 +94,14 @@ def command(
         rows = rows[:limit]
         unread = [] if stale or settings.json else [row for row in rows if title_of(row) == UNREAD]
         words = first_words(engine, unread, cancel)
+    waiting = waiting_logs(every)
+    if waiting and elsewhere:
+        say(f"{plural(waiting, 'log')} not read yet; another process is bringing the index up to date")
     if settings.json:
         from palimpsest_core import to_json
 
-        write_json("ls", {"sessions": to_json(rows), **({"closedFolders": to_json(closed)} if closed else {})})
+        content = {"sessions": to_json(rows), "complete": not waiting}
+        write_json("ls", {**content, **({"closedFolders": to_json(closed)} if closed else {})})
     else:
         write_lines(
             table(
@@ -106,8 +112,7 @@ def command(
         )
         if any(_state(row).endswith("*") for row in rows):
             say("* something is to be said about it: palimpsest doctor")
-        waiting = sum(not row.indexed and row.reason is None for row in every)
-        if waiting and not stale:
+        if waiting and not (stale or elsewhere):
             say(f"{plural(waiting, 'log')} not read yet; palimpsest index reads them all")
         if closed:
             say(f"{plural(len(closed), 'folder')} cannot be looked into: palimpsest doctor")

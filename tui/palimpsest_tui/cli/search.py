@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 import click
 
 from palimpsest_tui.cli.columns import BADGES, cell, clock, plural
-from palimpsest_tui.cli.corpus import complete_id, find_session, open_engine
+from palimpsest_tui.cli.corpus import complete_id, find_session, left_to_another, open_engine
 from palimpsest_tui.cli.exits import Exit
 from palimpsest_tui.cli.index import show_progress
 from palimpsest_tui.cli.interrupt import cancel_on_interrupt
@@ -29,6 +29,8 @@ class Asked(NamedTuple):
     session_filters: list[dict[str, Any]]
     event_filters: list[dict[str, Any]]
     limit: int
+    complete: bool | None
+    """Whether the index holds all that can be read; None: nobody looked."""
 
 
 @click.command("search")
@@ -67,16 +69,24 @@ def command(
     """
     phrase, event_filters = as_utf8(" ".join(query)), _event_filters(since, until, types, surfaces)
     with open_engine(settings) as engine, cancel_on_interrupt() as cancel:
+        complete: bool | None = None
         if not stale:
-            failed = engine.refresh(cancel, show_progress).failed
+            done = engine.refresh(cancel, show_progress)
+            failed, waiting = done.failed, left_to_another(engine, done, cancel)
+            complete = not waiting
             say_progress("")
+            if waiting:
+                say(
+                    f"another process is bringing the index up to date, {plural(waiting, 'log')} not read yet: "
+                    "results may be incomplete"
+                )
             if failed:
                 say(
                     f"{plural(len(failed), 'log')} cannot be read and {'is' if len(failed) == 1 else 'are'} left out "
                     "(palimpsest doctor says why)"
                 )
         session_filters = _session_filters(engine, project, parent, roots, cancel)
-        asked = Asked(phrase, session_filters, event_filters, limit)
+        asked = Asked(phrase, session_filters, event_filters, limit, complete)
         if within is not None:
             return _in_session(settings, engine, find_session(engine, as_utf8(within)), asked, cancel)
         return _everywhere(settings, engine, asked, cancel)
@@ -136,7 +146,8 @@ def _everywhere(settings: Settings, engine: Engine, asked: Asked, cancel: Cancel
 
     hits, more = _collect(fetch, asked.limit)
     if settings.json:
-        write_json("search", {"query": asked.phrase, "hits": to_json(hits), "more": more})
+        content = {"query": asked.phrase, "hits": to_json(hits), "more": more}
+        write_json("search", {**content, "complete": asked.complete})
     else:
         titles = {row.id: row.title for row in engine.sessions(cancel, fresh=False)}
         write_lines(line for hit in hits for line in _session_lines(hit, titles.get(hit.header.id)))
@@ -154,7 +165,8 @@ def _in_session(settings: Settings, engine: Engine, session_id: str, asked: Aske
 
     hits, more = _collect(fetch, asked.limit)
     if settings.json:
-        write_json("search", {"query": asked.phrase, "session": session_id, "hits": to_json(hits), "more": more})
+        content = {"query": asked.phrase, "session": session_id, "hits": to_json(hits), "more": more}
+        write_json("search", {**content, "complete": asked.complete})
     else:
         write_lines(_event_line(hit) for hit in hits)
         _conclude(engine, asked, len(hits), more, "event")

@@ -186,3 +186,36 @@ def test_strict_searching_knows_no_withheld_rows(tmp_path: Path) -> None:
 )  # fmt: skip
 def test_the_text_of_a_row_is_what_it_claims_without_reasoning(stored: bytes, text: str) -> None:
     assert withheld_text(stored, FULL) == text
+
+
+@pytest.mark.parametrize("grown", [False, True])
+def test_they_are_found_by_their_time_though_no_event_is_of_that_time(tmp_path: Path, grown: bool) -> None:
+    late = prompt(9, "late walrus") | {"time": 9_000_000}
+    early = prompt(10, "early walrus") | {"time": 1}
+    path = damaged(tmp_path, *([] if grown else [late, early]))
+    with Engine(tmp_path, index=":memory:") as engine:
+        engine.refresh()
+        if grown:
+            with path.open("ab") as file:
+                file.write(frame(late, early))
+            engine.refresh()
+        for word, bounds in (("late", {"from": 5_000_000}), ("early", {"to": 10})):
+            filters = [{"kind": "time", **bounds}]
+            found = engine.search_events("gap", "walrus", filters).items
+            assert [hit.snippet for hit in found] == [f"{word} walrus"]
+            assert [hit.best_match for hit in engine.search_sessions("walrus", None, filters).items] == found
+            assert list(engine.scan_text("walrus", event_filters=filters)) == found
+
+
+def test_what_closes_a_turn_is_found_by_the_time_of_the_last_event(tmp_path: Path) -> None:
+    end = row(2, "acme/silent") | {"time": 9_000_000}
+    write(tmp_path, frames([header(0, "gap"), *OPEN_TURN[:2], end]), session_id="gap")
+    filters = [{"kind": "time", "from": 5_000_000}]
+    with Engine(tmp_path, index=":memory:") as engine:
+        engine.refresh()
+        found = engine.search_events("gap", "interrupted", filters).items
+        assert found
+        assert [hit.best_match.session_id for hit in engine.search_sessions("interrupted", None, filters).items] == [
+            "gap"
+        ]
+        assert len(list(engine.scan_text("interrupted", event_filters=filters))) == len(found)

@@ -34,7 +34,8 @@ class LogEntry(msgspec.Struct, kw_only=True):
     `session_id` is None when not even the header could be read. `answers`: this file speaks for its session id (lower
     generations and twins do not); `listed`: it has a row of its own in the session list. `revision` tells states of the
     file apart; `fingerprint` names the extractors it was read with. `complete` is False while a long log is being read
-    in parts. `cut` counts the inherited leading events. `first_time` and `last_time` bound the documents' times.
+    in parts. `cut` counts the inherited leading events. `first_time` and `last_time` bound the documents' times;
+    None: not known.
     """
 
     path: str | None

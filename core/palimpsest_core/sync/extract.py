@@ -253,7 +253,7 @@ class _Reading:
         cut = digest.cut.cut
         inherited = min(cut, events) if cut is not None else None
         findings = self._findings(cut, complete=complete)
-        first_time, last_time = digest.times or (None, None)
+        first_time, last_time = self._times()
         return LogEntry(
             path=reader.file.path,
             session_id=header.id,
@@ -294,6 +294,20 @@ class _Reading:
                 rows_withheld=reader.rows_withheld if complete else None,
             ),
         )
+
+    def _times(self) -> tuple[int | float | None, int | float | None]:
+        """What bounds the times of its documents; the first is None (not known) where rows are withheld.
+
+        Of withheld rows only some are pushed, here or before it was gone on with, so their times are not gathered.
+        """
+        if self._digest.times is None:
+            return None, None
+        first, last = self._digest.times
+        if self._digest.open and self._reader.last_time is not None:
+            # What closes an open turn bears the time of the last event, which may have no text.
+            first, last = min(first, self._reader.last_time), max(last, self._reader.last_time)
+        withheld = self._withheld is not None and self._reader.rows_withheld > 0
+        return None if withheld else first, last
 
     def _findings(self, cut: int | None, *, complete: bool) -> list[Finding]:
         reader, digest = self._reader, self._digest

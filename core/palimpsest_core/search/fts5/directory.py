@@ -121,13 +121,14 @@ class Directory:
         return out
 
     def carriers(self, session: str, seq: int) -> list[str]:
-        """Ids of the sessions whose inherited prefix holds event `seq` of `session`, nearest first."""
+        """Ids of the sessions whose inherited prefix holds event `seq` of `session`: nearest first, then oldest."""
         out: list[str] = []
         seen = {session}
         waiting: Sequence[str] = [session]
         while waiting:
-            found = [place.session for parent in waiting for place in self._forks.get(parent, ()) if place.cut > seq]
-            waiting = [child for child in dict.fromkeys(found) if child not in seen]
+            found = [place for parent in waiting for place in self._forks.get(parent, ()) if place.cut > seq]
+            found.sort(key=lambda place: (place.created_at, place.session))
+            waiting = [child for child in dict.fromkeys(place.session for place in found) if child not in seen]
             seen.update(waiting)
             out += waiting
         return out

@@ -1,15 +1,17 @@
-"""Copies that forks carry: a hit is shown at its birthplace."""
+"""Copies that forks carry: a hit is shown at its birthplace, and where it does not pass there, in the fork."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import Any
 
+import pytest
 from logmaking import frames, header, prompt, write
 
-from palimpsest_core import Engine
+from palimpsest_core import Config, Engine
 
 SHARED = [prompt(0, "needle first"), prompt(1, "other")]
+SUMMARY = prompt(2, "summary") | {"surfaceOp": {"op": "replace", "start": 0, "end": 1}, "sourceEventSeqs": [0, 1]}
 
 
 def session(root: Path, name: str, *rows: Any, **head: Any) -> None:
@@ -28,6 +30,23 @@ def found(engine: Engine, *surfaces: str) -> dict[str, list[str] | None]:
     shown = {hit.header.id: hit.shared_with for hit in hits}
     assert {hit.session_id for hit in engine.scan_text("eedl", None, filters)} == set(shown)
     return shown
+
+
+@pytest.mark.parametrize("index", ["file", "memory", "textless"])
+def test_what_does_not_pass_at_its_birthplace_is_shown_where_it_does(tmp_path: Path, index: str) -> None:
+    root = tmp_path / "root"
+    session(root, "parent", *SHARED, SUMMARY)
+    fork(root, "fork", "parent", prompt(2, "own"))
+    fork(root, "of-fork", "fork", prompt(2, "own"))
+    fork(root, "replaced", "fork", SUMMARY)
+    place = ":memory:" if index == "memory" else tmp_path / "index.sqlite"
+    settings = {"store_text": False} if index == "textless" else {}
+    with Engine(root, index=place, config=Config(mode="tolerant", **settings)) as engine:
+        assert found(engine) == {"parent": ["fork", "of-fork", "replaced"]}
+        assert found(engine, "current", "shadowed") == {"parent": ["fork", "of-fork", "replaced"]}
+        assert found(engine, "current") == {"fork": ["of-fork", "replaced"]}
+        assert found(engine, "shadowed") == {"parent": ["fork", "of-fork", "replaced"], "replaced": None}
+        assert found(engine, "log-only") == {}
 
 
 def test_carriers_come_in_one_order_however_they_were_indexed(tmp_path: Path) -> None:

@@ -103,8 +103,9 @@ class Directory:
             places.setdefault(number, []).append(place)
         return extents, places
 
-    def inherited(self, among: frozenset[int] | None) -> list[tuple[int, int]]:
-        """`(number, skip)`: the first `skip` events of that log are a copy that its parent's log also answers for.
+    def inherited(self, among: frozenset[int] | None) -> list[tuple[int, int, int]]:
+        """`(number, skip, parent)`: the first `skip` events of that log are a copy that its parent's log, of this
+        number, also answers for.
 
         `among` restricts the parents to those that the search looks at. Event numbers agree only between logs of one
         format (versions 0 and 1 number alike).
@@ -117,7 +118,7 @@ class Directory:
             for place in children:
                 same_numbers = parent.version == place.version or max(parent.version, place.version) <= 1
                 if same_numbers and place.number != parent.number and parent.events >= place.cut:
-                    out.append((place.number, place.cut))
+                    out.append((place.number, place.cut, parent.number))
         return out
 
     def carriers(self, session: str, seq: int) -> list[str]:

@@ -39,15 +39,20 @@ def event_condition(db: apsw.Connection, clauses: Iterable[Clause], kind_table: 
             continue
         assert isinstance(clause, Values)
         if clause.kind == "surface":
-            codes = sorted({SURFACE_CODES[value] for value in clause.values if value is not None})
-            column = "surface"
+            part = surface_condition(clause, "d")
         else:
             codes = sorted(_kinds(db, clause, kind_table))
-            column = "kind"
-        if not codes:
+            part = f" and d.kind in ({','.join(map(str, codes))})" if codes else ""
+        if not part:
             return Condition("", (), never=True)
-        parts.append(f" and d.{column} in ({','.join(map(str, codes))})")
+        parts.append(part)
     return Condition("".join(parts), tuple(bindings))
+
+
+def surface_condition(clause: Values, row: str) -> str:
+    """The condition that a document row, under this name, is in one of these states; "" when there are none."""
+    codes = sorted({SURFACE_CODES[value] for value in clause.values if value is not None})
+    return f" and {row}.surface in ({','.join(map(str, codes))})" if codes else ""
 
 
 def _kinds(db: apsw.Connection, clause: Values, kind_table: str) -> set[int]:

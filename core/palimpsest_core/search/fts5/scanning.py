@@ -21,6 +21,7 @@ from palimpsest_core.base.cancel import CancelToken, check
 from palimpsest_core.base.errors import aborted
 from palimpsest_core.model.event import Surface
 from palimpsest_core.model.search import EventHit
+from palimpsest_core.search.fts5.birthplace import not_folded
 from palimpsest_core.search.fts5.numbers import Numbers
 from palimpsest_core.search.fts5.pages import TextSource
 from palimpsest_core.search.fts5.predicates import Condition
@@ -35,37 +36,50 @@ _WORKERS = 2
 
 
 class LogToScan(NamedTuple):
-    """One log: its number, its session's id, where its documents are, and the first event to look at (those before are
-    another log's)."""
+    """One log: its number, its session's id, where its documents are, and how many events are a copy of `parent`'s."""
 
     number: int
     session: str
     ranges: Sequence[tuple[int, int]]
-    first_seq: int = 0
+    skip: int = 0
+    parent: int = 0
 
 
 class ScanScope(msgspec.Struct, frozen=True):
-    """What to look through on one side (`prefix` "" or "live_"): logs in this order, a condition over rows `d`."""
+    """What to look through on one side (`prefix` "" or "live_"): logs in this order, a condition over rows `d`.
+
+    `surfaces` is what of it is asked of the birthplace `p` of a copy, too.
+    """
 
     prefix: str
     logs: list[LogToScan]
     condition: Condition
+    surfaces: str = ""
 
     def groups(self) -> list[list[LogToScan]]:
         """The logs in the portions that they are looked through in."""
         return [self.logs[start : start + GROUP] for start in range(0, len(self.logs), GROUP)]
 
     def statement(self, like: str | None) -> str:
-        """The statement that finds candidates in one log; it takes a rowid range, the first seq, then `like`, then the
-        condition's."""
+        """The statement that finds candidates in one log; it takes a rowid range, then `like`, then what `bindings`
+        tells of the log."""
         schema = "temp" if self.prefix else "main"
         body, doc, kind = (f"{schema}.{self.prefix}{name}" for name in ("body", "doc", "kind"))
         test = "" if like is None else " and b.text like ? escape '\\'"
         return (
             f"select d.seq, k.name, d.time, d.surface, b.text from {body} b"
             f" cross join {doc} d on d.id = b.id cross join {kind} k on k.id = d.kind"
-            f" where b.id between ? and ? and d.seq >= ?{test}{self.condition.sql}"
+            f" where b.id between ? and ?{test}{self.test}"
         )
+
+    @property
+    def test(self) -> str:
+        """The condition over rows `d`, copies that are shown at their birthplace left out."""
+        return self.condition.sql + not_folded(self.surfaces, "?", "?")
+
+    def bindings(self, log: LogToScan) -> tuple[Any, ...]:
+        """What `test` takes for a log."""
+        return (*self.condition.bindings, log.skip, *((log.parent,) if self.surfaces else ()))
 
 
 def scan_logs(
@@ -78,13 +92,14 @@ def scan_logs(
 ) -> list[EventHit]:
     """The hits in some logs of a scope, in their order, on one connection."""
     sql = scope.statement(literal.like)
-    more = (*([] if literal.like is None else [literal.like]), *scope.condition.bindings)
+    like = () if literal.like is None else (literal.like,)
     hits = []
     for log in logs:
         check(cancel)
         found = []
+        more = (*like, *scope.bindings(log))
         for first, last in log.ranges:
-            for seq, kind, time, surface, text in db.execute(sql, (first, last, log.first_seq, *more)):
+            for seq, kind, time, surface, text in db.execute(sql, (first, last, *more)):
                 match = literal.pattern.search(text)
                 if match is not None:
                     shown = snippet(text, match.start(), snippet_chars)
@@ -111,7 +126,7 @@ def texts_that_hold(
         if path is None:
             continue
         for seq, text in source.texts(path):
-            if seq >= log.first_seq and literal.pattern.search(text) is not None:
+            if literal.pattern.search(text) is not None:
                 found.append((log, seq, text))
     return found
 
@@ -131,9 +146,9 @@ def hits_of_texts(
         source, seqs = Numbers(db).bound(texts)
         sql = (
             "select d.seq, k.name, d.time, d.surface from main.doc d cross join main.kind k on k.id = d.kind"
-            f" where d.id between ? and ? and d.seq in (select value from {source}){scope.condition.sql}"
+            f" where d.id between ? and ? and d.seq in (select value from {source}){scope.test}"
         )
-        rows = [row for run in log.ranges for row in db.execute(sql, (*run, seqs, *scope.condition.bindings))]
+        rows = [row for run in log.ranges for row in db.execute(sql, (*run, seqs, *scope.bindings(log)))]
         for seq, kind, time, surface in sorted(rows):
             match = literal.pattern.search(texts[seq])
             if match is not None:

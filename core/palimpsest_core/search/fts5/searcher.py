@@ -14,6 +14,7 @@ from palimpsest_core.base.jstext import well_formed
 from palimpsest_core.model.search import EventPage, SessionHit, SessionPage
 from palimpsest_core.search.cursor import CursorSeal, Place, stale_cursor
 from palimpsest_core.search.fts5 import kept as kept_lists
+from palimpsest_core.search.fts5.birthplace import not_folded, surface_test
 from palimpsest_core.search.fts5.directory import Directory
 from palimpsest_core.search.fts5.extents import Extents
 from palimpsest_core.search.fts5.live import LiveTables
@@ -254,15 +255,16 @@ class Searcher:
             condition = event_condition(self._db, request.event_filters, f"{table.removesuffix('log')}kind")
             directory = self._directory(prefix)
             numbers = directory.select(request.session_filters, request.event_filters)
-            skips = {} if prefix or not self._options.fold_inherited else dict(directory.inherited(numbers))
+            copies = [] if prefix or not self._options.fold_inherited else directory.inherited(numbers)
+            copied = {number: (skip, parent) for number, skip, parent in copies}
             runs = self._extents(prefix).of_each(numbers)
             logs = [
-                LogToScan(place.number, place.session, runs[place.number], skips.get(place.number, 0))
+                LogToScan(place.number, place.session, runs[place.number], *copied.get(place.number, (0, 0)))
                 for place in sorted(directory.places, key=lambda place: -(place.last_time or 0))
                 if place.number in numbers and (prefix or self._live.number_of(place.session) is None)
             ]
             if logs and not condition.never:
-                scopes.append(ScanScope(prefix, logs, condition))
+                scopes.append(ScanScope(prefix, logs, condition, surface_test(request.event_filters)))
         return scopes
 
     # -- cursors ---------------------------------------------------------------------------------------------------
@@ -336,7 +338,7 @@ class Searcher:
             if len(ranges) > FEW_RANGES and last < _MASK_BYTES and not self._quicker_apart(len(ranges), phrase):
                 side.ranges, side.mask = [(ranges[0][0], last)], masked(((*run, 1) for run in ranges), last)
         if self._options.fold_inherited:
-            side.fold = self._fold(numbers)
+            side.fold = self._fold(numbers, request)
         return True
 
     def _quicker_apart(self, ranges: int, phrase: Phrase) -> bool:
@@ -362,16 +364,14 @@ class Searcher:
             total += count if count < _SAMPLE else count * last / reached
         return total * _ROW_MS
 
-    def _fold(self, among: frozenset[int] | None) -> str:
+    def _fold(self, among: frozenset[int] | None, request: SearchRequest) -> str:
         """Put the inherited prefixes where the ranking's SQL finds them; returns the condition."""
         if not self._has_forks():
             return ""
         self._db.execute("delete from temp.folded")
         rows = self._directory("").inherited(among)
-        self._db.executemany("insert or replace into temp.folded values(?,?)", rows)
-        if not rows:
-            return ""
-        return " and d.seq >= coalesce((select skip from temp.folded f where f.n = d.n), 0)"
+        self._db.executemany("insert or replace into temp.folded values(?,?,?)", rows)
+        return not_folded(surface_test(request.event_filters)) if rows else ""
 
     def _directory(self, prefix: str) -> Directory:
         key = str(self._live.changes if prefix else self._store.generation)

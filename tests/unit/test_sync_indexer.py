@@ -54,3 +54,34 @@ def test_what_another_process_throws_away_is_indexed_again(tmp_path: Path, empty
     finally:
         cancel.set()
         thread.join(60)
+
+
+@pytest.mark.parametrize("run", [1, 2])
+def test_what_is_thrown_away_while_it_reads_is_indexed_again(tmp_path: Path, run: int) -> None:
+    root, index = tmp_path / "root", tmp_path / "index.sqlite"
+    write(root, frames([header(session_id="a"), prompt(0, "needle")]), session_id="a")
+    runs: list[Report] = []
+    current = threading.Semaphore(0)
+
+    def tell(report: Report) -> None:
+        if report.event == "current":
+            current.release()
+        if report.event == "refreshed":
+            runs.append(report)
+            if len(runs) == run:  # all is written, and the run is not over
+                rebuild(root, index)
+
+    cancel = CancelToken()
+    indexer = Indexer(str(root), str(index), APP_CONFIG, tell)  # type: ignore[arg-type]
+    thread = threading.Thread(target=indexer.run, args=(cancel,), kwargs={"follow": True})
+    thread.start()
+    try:
+        assert current.acquire(timeout=60)
+        if run == 2:
+            write(root, frames([header(session_id="b"), prompt(0, "needle")]), session_id="b")
+            assert current.acquire(timeout=60)
+        with Engine(root, index=index) as engine:
+            assert len(engine.search_sessions("needle").items) == run
+    finally:
+        cancel.set()
+        thread.join(60)

@@ -137,13 +137,16 @@ class Indexer:
             watcher = Watcher(self._root)
             if follow:
                 watcher.baseline()
+            # Also while it reconciles: what is written then goes on from what was there before.
+            foreign = provider.foreign
             self._reconcile(reconciler, cancel, None)
+            if provider.superseded or provider.foreign != foreign:
+                return not cancel.is_set()
             self._tell(Report("current", logs_total=len(provider.known_logs())))
             if not follow:
                 return False
-            settled = provider.generation
             for folders in self._changes(watcher, cancel):
-                if provider.superseded or provider.generation != settled:
+                if provider.superseded or provider.foreign != foreign:
                     # Another process emptied the index (`index --rebuild`) or put another file in its place. Nobody
                     # else fills it as long as this process has the lock, and what is held of it in memory is void.
                     return not cancel.is_set()
@@ -154,7 +157,6 @@ class Indexer:
                     self.pause.hold(cancel)
                     folders = None
                 self._reconcile(reconciler, cancel, folders)
-                settled = provider.generation
             return False
 
     def _changes(self, watcher: Watcher, cancel: CancelToken) -> Iterator[frozenset[str] | None]:

@@ -28,6 +28,11 @@ class HeldLogs(ABC):
         """Counts the changes of the stored side, by whatever process."""
         return self._read(None, lambda: self._store.generation)
 
+    @property
+    def foreign(self) -> int:
+        """Changes when another process changes the stored side, and not with what is written through this index."""
+        return self._read(None, lambda: self._store.foreign)
+
     def known_logs(self) -> Mapping[str, KnownLog]:
         """Every log file held, by path."""
         return self._read(None, self._store.known_logs)

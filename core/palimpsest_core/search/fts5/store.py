@@ -41,6 +41,7 @@ class Store:
         self.documents = DocumentTables(db, "", tokenizer, store_text=store_text)
         self._writing = 0
         self._touched = False
+        self._written = 0
         self._known: tuple[int, dict[str, KnownLog]] | None = None
 
     # -- settings --------------------------------------------------------------------------------------------------
@@ -59,6 +60,11 @@ class Store:
         """Counts the transactions that changed anything, by any process."""
         return int(self.setting("generation") or 0)
 
+    @property
+    def foreign(self) -> int:
+        """Rises with each transaction by which another process changed anything, not with our own."""
+        return self.generation - self._written
+
     # -- transactions ----------------------------------------------------------------------------------------------
 
     @contextlib.contextmanager
@@ -74,6 +80,7 @@ class Store:
                 self.documents.flush()
                 if self._touched:
                     self.put_setting("generation", self._writing)
+            self._written += self._touched
         except BaseException:
             self.documents.rolled_back()
             raise

@@ -8,31 +8,46 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+import apsw
+
 from palimpsest_core.query.filters import Clause, Values
 from palimpsest_core.search.fts5.predicates import surface_condition
 
-_KEPT_SKIPS = "(select f.skip from temp.folded f where f.n = d.n)"
-_KEPT_PARENTS = "(select f.parent from temp.folded f where f.n = d.n)"
-
 
 def surface_test(clauses: Iterable[Clause]) -> str:
-    """What the surface filters of a request ask of a document row `p`, as SQL behind other conditions; "" for none."""
+    """What the surface filters of a request ask of a document row `d`, as SQL behind other conditions; "" for none."""
     return "".join(
-        surface_condition(clause, "p") for clause in clauses if isinstance(clause, Values) and clause.kind == "surface"
+        surface_condition(clause) for clause in clauses if isinstance(clause, Values) and clause.kind == "surface"
     )
 
 
-def not_folded(surfaces: str, skip: str = _KEPT_SKIPS, parent: str = _KEPT_PARENTS) -> str:
-    """The condition that the document `d` is shown in its own log: it is no copy of one that passes `surfaces`.
-
-    `skip` tells how many events of its log are copies and `parent` of which log, as SQL.
-    """
-    own = f"d.seq >= coalesce({skip}, 0)"
-    if not surfaces:
-        return f" and {own}"
-    # Documents of a run ascend by seq, one for an event at most: none lies further from its begin than its seq tells.
-    born = (
-        "select 1 from main.extent e cross join main.doc p on p.id between e.first and min(e.last, e.first + d.seq)"
-        f" where e.n = {parent} and p.seq = d.seq{surfaces}"
+def born_in(db: apsw.Connection, parent: int, skip: int, surfaces: str) -> frozenset[int]:
+    """Which of the first `skip` events of a log pass `surfaces`; one walk, since documents have no index by event."""
+    sql = (
+        "select d.seq from main.extent e cross join main.doc d on d.id between e.first and e.last"
+        f" where e.n = ? and d.seq < ?{surfaces}"
     )
-    return f" and ({own} or not exists ({born}))"
+    return frozenset([seq for (seq,) in db.execute(sql, (parent, skip))])
+
+
+class Copies:
+    """The inherited prefixes of a search under a filter by surface; birthplaces are looked at as they are asked for."""
+
+    def __init__(self, db: apsw.Connection, inherited: Iterable[tuple[int, int, int]], surfaces: str) -> None:
+        self._db = db
+        self._surfaces = surfaces
+        self._copied = {number: (skip, parent) for number, skip, parent in inherited}
+        self._longest: dict[int, int] = {}
+        for skip, parent in self._copied.values():
+            self._longest[parent] = max(skip, self._longest.get(parent, 0))
+        self._born: dict[int, frozenset[int]] = {}
+
+    def hides(self, number: int, seq: int) -> bool:
+        """Whether this event of a log is a copy of one that passes."""
+        skip, parent = self._copied.get(number, (0, 0))
+        if seq >= skip:
+            return False
+        born = self._born.get(parent)
+        if born is None:
+            born = self._born[parent] = born_in(self._db, parent, self._longest[parent], self._surfaces)
+        return seq in born

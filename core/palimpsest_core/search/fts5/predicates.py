@@ -39,7 +39,7 @@ def event_condition(db: apsw.Connection, clauses: Iterable[Clause], kind_table: 
             continue
         assert isinstance(clause, Values)
         if clause.kind == "surface":
-            part = surface_condition(clause, "d")
+            part = surface_condition(clause)
         else:
             codes = sorted(_kinds(db, clause, kind_table))
             part = f" and d.kind in ({','.join(map(str, codes))})" if codes else ""
@@ -49,10 +49,10 @@ def event_condition(db: apsw.Connection, clauses: Iterable[Clause], kind_table: 
     return Condition("".join(parts), tuple(bindings))
 
 
-def surface_condition(clause: Values, row: str) -> str:
-    """The condition that a document row, under this name, is in one of these states; "" when there are none."""
+def surface_condition(clause: Values) -> str:
+    """The condition that the document row `d` is in one of these states; "" when there are none."""
     codes = sorted({SURFACE_CODES[value] for value in clause.values if value is not None})
-    return f" and {row}.surface in ({','.join(map(str, codes))})" if codes else ""
+    return f" and d.surface in ({','.join(map(str, codes))})" if codes else ""
 
 
 def _kinds(db: apsw.Connection, clause: Values, kind_table: str) -> set[int]:

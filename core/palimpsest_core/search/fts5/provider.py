@@ -255,7 +255,7 @@ class Fts5Provider(HeldLogs):
         else:
             for group in groups:
                 check(cancel)
-                found = [] if source is None else texts_that_hold(self._read, self._db, group, source, literal)
+                found = [] if source is None else texts_that_hold(self._read, self._db, group, source, literal, scope)
                 yield self._read(cancel, partial(hits_of_texts, self._db, scope, found, literal, chars))
 
     def _another(self) -> apsw.Connection:

@@ -48,7 +48,8 @@ class Side(msgspec.Struct):
     """One set of tables to search (`prefix` "" or "live_"), and where in it.
 
     Looked at are the inclusive rowid `ranges`; of a `mask`, the rows whose byte is 1. `condition` is over a document
-    row `d`, `visible` over its log row `l`.
+    row `d`, `visible` over its log row `l`. `fold`, over `d` too, leaves out copies that are shown at their birthplace;
+    `hides` tells it of a log's number and a seq, where SQL does not know.
     """
 
     prefix: str
@@ -58,6 +59,7 @@ class Side(msgspec.Struct):
     mask: bytes | None = None
     visible: str = ""
     fold: str = ""
+    hides: Callable[[int, int], bool] | None = None
 
     @property
     def schema(self) -> str:
@@ -77,9 +79,10 @@ class Ranking:
     ) -> list[Ranked]:
         """The best document of each of the best `wanted` sessions, best first."""
         seen: set[str] = set()
+        hides = next((side.hides for side in sides if side.hides is not None), None)
 
         def first_of_session(ranked: Ranked) -> bool:
-            if ranked.session in seen:
+            if ranked.session in seen or (hides is not None and hides(ranked.number, ranked.seq)):
                 return False
             seen.add(ranked.session)
             return True
@@ -102,7 +105,7 @@ class Ranking:
         cancel: CancelToken | None,
     ) -> list[Ranked]:
         keep = max(LEAST_KEPT, KEPT_PER_HIT * wanted)
-        if any(side.fold for side in sides):
+        if any(side.fold or side.hides for side in sides):
             keep *= 16
         while True:
             for side in sides:

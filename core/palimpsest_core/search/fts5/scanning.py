@@ -21,7 +21,7 @@ from palimpsest_core.base.cancel import CancelToken, check
 from palimpsest_core.base.errors import aborted
 from palimpsest_core.model.event import Surface
 from palimpsest_core.model.search import EventHit
-from palimpsest_core.search.fts5.birthplace import not_folded
+from palimpsest_core.search.fts5.birthplace import born_in
 from palimpsest_core.search.fts5.numbers import Numbers
 from palimpsest_core.search.fts5.pages import TextSource
 from palimpsest_core.search.fts5.predicates import Condition
@@ -48,7 +48,7 @@ class LogToScan(NamedTuple):
 class ScanScope(msgspec.Struct, frozen=True):
     """What to look through on one side (`prefix` "" or "live_"): logs in this order, a condition over rows `d`.
 
-    `surfaces` is what of it is asked of the birthplace `p` of a copy, too.
+    `surfaces` is what of it is asked of the birthplace of a copy, too.
     """
 
     prefix: str
@@ -60,26 +60,28 @@ class ScanScope(msgspec.Struct, frozen=True):
         """The logs in the portions that they are looked through in."""
         return [self.logs[start : start + GROUP] for start in range(0, len(self.logs), GROUP)]
 
+    def first_seq(self, log: LogToScan) -> int:
+        """The first event to look at: those before are the parent's, whatever is asked."""
+        return 0 if self.surfaces else log.skip
+
+    def shown(self, db: apsw.Connection, log: LogToScan, hits: list[EventHit]) -> list[EventHit]:
+        """Those of a log's hits that are not shown at their birthplace."""
+        if not (self.surfaces and hits and log.skip):
+            return hits
+        born = born_in(db, log.parent, log.skip, self.surfaces)
+        return [hit for hit in hits if hit.seq not in born]
+
     def statement(self, like: str | None) -> str:
-        """The statement that finds candidates in one log; it takes a rowid range, then `like`, then what `bindings`
-        tells of the log."""
+        """The statement that finds candidates in one log; it takes a rowid range, the first seq, then `like`, then the
+        condition's."""
         schema = "temp" if self.prefix else "main"
         body, doc, kind = (f"{schema}.{self.prefix}{name}" for name in ("body", "doc", "kind"))
         test = "" if like is None else " and b.text like ? escape '\\'"
         return (
             f"select d.seq, k.name, d.time, d.surface, b.text from {body} b"
             f" cross join {doc} d on d.id = b.id cross join {kind} k on k.id = d.kind"
-            f" where b.id between ? and ?{test}{self.test}"
+            f" where b.id between ? and ? and d.seq >= ?{test}{self.condition.sql}"
         )
-
-    @property
-    def test(self) -> str:
-        """The condition over rows `d`, copies that are shown at their birthplace left out."""
-        return self.condition.sql + not_folded(self.surfaces, "?", "?")
-
-    def bindings(self, log: LogToScan) -> tuple[Any, ...]:
-        """What `test` takes for a log."""
-        return (*self.condition.bindings, log.skip, *((log.parent,) if self.surfaces else ()))
 
 
 def scan_logs(
@@ -92,18 +94,18 @@ def scan_logs(
 ) -> list[EventHit]:
     """The hits in some logs of a scope, in their order, on one connection."""
     sql = scope.statement(literal.like)
-    like = () if literal.like is None else (literal.like,)
+    more = (*([] if literal.like is None else [literal.like]), *scope.condition.bindings)
     hits = []
     for log in logs:
         check(cancel)
         found = []
-        more = (*like, *scope.bindings(log))
         for first, last in log.ranges:
-            for seq, kind, time, surface, text in db.execute(sql, (first, last, *more)):
+            for seq, kind, time, surface, text in db.execute(sql, (first, last, scope.first_seq(log), *more)):
                 match = literal.pattern.search(text)
                 if match is not None:
                     shown = snippet(text, match.start(), snippet_chars)
                     found.append(EventHit.of(log.session, seq, kind, time, Surface(SURFACES[surface]), shown))
+        found = scope.shown(db, log, found)
         hits += sorted(found, key=lambda hit: hit.seq) if len(log.ranges) > 1 else found
     return hits
 
@@ -118,6 +120,7 @@ def texts_that_hold(
     logs: list[LogToScan],
     source: TextSource,
     literal: Literal,
+    scope: ScanScope,
 ) -> list[Held]:
     """What of some logs, read from their files, holds the literal. `read` runs a look into the index."""
     found = []
@@ -126,7 +129,7 @@ def texts_that_hold(
         if path is None:
             continue
         for seq, text in source.texts(path):
-            if literal.pattern.search(text) is not None:
+            if seq >= scope.first_seq(log) and literal.pattern.search(text) is not None:
                 found.append((log, seq, text))
     return found
 
@@ -146,14 +149,16 @@ def hits_of_texts(
         source, seqs = Numbers(db).bound(texts)
         sql = (
             "select d.seq, k.name, d.time, d.surface from main.doc d cross join main.kind k on k.id = d.kind"
-            f" where d.id between ? and ? and d.seq in (select value from {source}){scope.test}"
+            f" where d.id between ? and ? and d.seq in (select value from {source}){scope.condition.sql}"
         )
-        rows = [row for run in log.ranges for row in db.execute(sql, (*run, seqs, *scope.bindings(log)))]
+        rows = [row for run in log.ranges for row in db.execute(sql, (*run, seqs, *scope.condition.bindings))]
+        matching = []
         for seq, kind, time, surface in sorted(rows):
             match = literal.pattern.search(texts[seq])
             if match is not None:
                 shown = snippet(texts[seq], match.start(), snippet_chars)
-                hits.append(EventHit.of(log.session, seq, kind, time, Surface(SURFACES[surface]), shown))
+                matching.append(EventHit.of(log.session, seq, kind, time, Surface(SURFACES[surface]), shown))
+        hits += scope.shown(db, log, matching)
     return hits
 
 

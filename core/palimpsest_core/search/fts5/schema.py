@@ -149,7 +149,7 @@ def create_live_tables(db: apsw.Connection) -> None:
     for statement in _LIVE:
         db.execute(statement)
     db.execute(_fts("temp.live_fts", has_contentless_delete(db)))
-    db.execute("create temp table folded(n integer primary key, skip integer not null, parent integer not null)")
+    db.execute("create temp table folded(n integer primary key, skip integer not null)")
 
 
 def drop_tables(db: apsw.Connection) -> None:

@@ -14,7 +14,7 @@ from palimpsest_core.base.jstext import well_formed
 from palimpsest_core.model.search import EventPage, SessionHit, SessionPage
 from palimpsest_core.search.cursor import CursorSeal, Place, stale_cursor
 from palimpsest_core.search.fts5 import kept as kept_lists
-from palimpsest_core.search.fts5.birthplace import not_folded, surface_test
+from palimpsest_core.search.fts5.birthplace import Copies, surface_test
 from palimpsest_core.search.fts5.directory import Directory
 from palimpsest_core.search.fts5.extents import Extents
 from palimpsest_core.search.fts5.live import LiveTables
@@ -338,7 +338,11 @@ class Searcher:
             if len(ranges) > FEW_RANGES and last < _MASK_BYTES and not self._quicker_apart(len(ranges), phrase):
                 side.ranges, side.mask = [(ranges[0][0], last)], masked(((*run, 1) for run in ranges), last)
         if self._options.fold_inherited:
-            side.fold = self._fold(numbers, request)
+            surfaces = surface_test(request.event_filters)
+            if not surfaces:
+                side.fold = self._fold(numbers)
+            elif self._has_forks():
+                side.hides = Copies(self._db, self._directory("").inherited(numbers), surfaces).hides
         return True
 
     def _quicker_apart(self, ranges: int, phrase: Phrase) -> bool:
@@ -364,14 +368,16 @@ class Searcher:
             total += count if count < _SAMPLE else count * last / reached
         return total * _ROW_MS
 
-    def _fold(self, among: frozenset[int] | None, request: SearchRequest) -> str:
+    def _fold(self, among: frozenset[int] | None) -> str:
         """Put the inherited prefixes where the ranking's SQL finds them; returns the condition."""
         if not self._has_forks():
             return ""
         self._db.execute("delete from temp.folded")
-        rows = self._directory("").inherited(among)
-        self._db.executemany("insert or replace into temp.folded values(?,?,?)", rows)
-        return not_folded(surface_test(request.event_filters)) if rows else ""
+        rows = [(number, skip) for number, skip, _ in self._directory("").inherited(among)]
+        self._db.executemany("insert or replace into temp.folded values(?,?)", rows)
+        if not rows:
+            return ""
+        return " and d.seq >= coalesce((select skip from temp.folded f where f.n = d.n), 0)"
 
     def _directory(self, prefix: str) -> Directory:
         key = str(self._live.changes if prefix else self._store.generation)

@@ -153,6 +153,8 @@ class Driver:
             awaited.add("the words in the bar")
         if self.desk.finding._searching:
             awaited.add("hits")
+        if self.app.keys_wait:
+            awaited.add("keys that wait")
         if not self.desk.timeline.all_read:
             awaited.add("texts of rows")
         if not self.desk.inspecting.up_to_date:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 from palimpsest_core import CancelToken
 from palimpsest_tui.jobs.early import late_engine, look_early
 from palimpsest_tui.key_order import OrderedKeys
-from palimpsest_tui.keys import check_keymap
+from palimpsest_tui.keys import check_keymap, way_out
 from palimpsest_tui.palette import CommandProvider
 from palimpsest_tui.screens.ledger import LedgerScreen, Start
 from palimpsest_tui.settings import load_settings, load_state, save_state, settings_path
@@ -43,6 +43,7 @@ class PalimpsestApp(OrderedKeys[int]):
     ENABLE_COMMAND_PALETTE = True
     COMMANDS: ClassVar[set[type[Provider] | Callable[[], type[Provider]]]] = {CommandProvider}
     COMMAND_PALETTE_BINDING = "ctrl+p"
+    WAY_OUT = way_out()
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("ctrl+q", "quit", "Quit", show=False, priority=True),
     ]

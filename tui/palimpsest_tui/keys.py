@@ -120,6 +120,8 @@ KEYS: tuple[Key, ...] = (
     Key("dialog.close", "escape,q", _D, "Close", "Close the window", "close"),
 )  # fmt: skip
 
+_WAY_OUT = ("nav.escape", "pane.", "search.focus", "palette", "help", "health.show", "quit")
+
 HINTS: dict[str, tuple[tuple[str, str], ...]] = {
     "sessions": (
         ("list.choose", "Open"), ("search.focus", "Find"), ("filter.menu", "Filter"), ("pane.lineage", "Lineage"),
@@ -181,6 +183,13 @@ def bindings(where: Where) -> list[BindingType]:
         for key in KEYS
         if key.where is where
     ]
+
+
+def way_out() -> frozenset[str]:
+    """The actions that lead away from a hit that is still to come: out, to another pane, to another search."""
+    return frozenset(
+        {"quit", "leave", "clear", *(f"command('{key.id}')" for key in KEYS if key.id.startswith(_WAY_OUT))}
+    )
 
 
 def spelled(keys: str) -> list[str]:

@@ -13,6 +13,7 @@ from palimpsest_tui.flows.exporting import Exporting
 from palimpsest_tui.flows.filtering import Filtering
 from palimpsest_tui.flows.finding import Finding
 from palimpsest_tui.flows.generations import Generations
+from palimpsest_tui.flows.going import Going
 from palimpsest_tui.flows.inspecting import Inspecting
 from palimpsest_tui.flows.kinship import Kinship
 from palimpsest_tui.flows.listing import Listing
@@ -54,6 +55,7 @@ class Desk:
     inspecting: Inspecting
     kinship: Kinship
     finding: Finding
+    going: Going
     filtering: Filtering
     copying: Copying
     marking: Marking
@@ -82,6 +84,7 @@ class Desk:
         self.inspecting = Inspecting(self)
         self.kinship = Kinship(self)
         self.finding = Finding(self)
+        self.going = Going(self)
         self.filtering = Filtering(self)
         self.copying = Copying(self)
         self.marking = Marking(self)

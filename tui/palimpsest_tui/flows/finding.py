@@ -1,8 +1,7 @@
-"""Searching: typing searches, hits take the place of the sessions, `n` and `N` go from match to match and on."""
+"""Searching: typing searches, hits take the place of the sessions, the matches of the open log are found."""
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
 from functools import cache, partial
 from typing import TYPE_CHECKING
 
@@ -24,12 +23,10 @@ from palimpsest_tui.widgets.session_list import Found
 if TYPE_CHECKING:
     from palimpsest_core import OpenLog
     from palimpsest_core.model.search import SessionHit
-    from palimpsest_core.model.session import SessionSummary
     from palimpsest_tui.flows.desk import Desk
     from palimpsest_tui.jobs.searching import Hits
 
 _DEBOUNCE_S = 0.05
-_HISTORY = 100
 _NOTHING = SearchText("", False, ())
 
 
@@ -49,8 +46,9 @@ class Finding:
         self.matches: tuple[OpenLog, list[int]] | None = None
         """The open log and the numbers of its events that match, ascending; None before they are found."""
         self._match_indexes: frozenset[int] = frozenset()
-        self._go_on: int = 0
-        self._past_at = -1
+        self._read = ""
+        self._answered = False
+        self._narrowing = False
         self._searching = False
         self._again = False
         self._early = False
@@ -67,14 +65,33 @@ class Finding:
         """Whether hits are shown in place of the sessions."""
         return bool(self.search.phrase)
 
+    @property
+    def in_event(self) -> bool:
+        """Whether only the event under the cursor is searched."""
+        return self.scopes.scope is Scope.EVENT
+
     def has_found(self, phrase: str) -> bool:
         """Whether the whole answer to a phrase is shown."""
         return not self._searching and self._ask is not None and self._ask.phrase == phrase and self.hits is not None
 
     # Typing ------------------------------------------------------------------------------------------------------
 
-    def changed(self, text: str) -> None:
-        """The text of the search bar changed."""
+    @property
+    def awaited(self) -> bool:
+        """Whether the rows of the text now in the bar are still to come: those that are shown are of an earlier one."""
+        if self._timer is not None or self._read != self._desk.search_bar.text:
+            return True
+        if self.has_phrase:
+            return not self._answered
+        return self._narrowing and self._desk.jobs.running("arrange")
+
+    def changed(self) -> bool:
+        """Read the text of the search bar. False when it is known: a key behind its last letter asked for it before."""
+        text = self._desk.search_bar.text
+        if text == self._read:
+            return False
+        self._read = text
+        self._desk.going.drop()
         search = read_words(text)
         self.search = search
         self.resolved = resolve(search, self._desk.listing.sessions, numbers.now_ms())
@@ -84,6 +101,16 @@ class Finding:
         if self._timer is not None:
             self._timer.stop()
         self._timer = self._desk.screen.set_timer(_DEBOUNCE_S, self._run)
+        return True
+
+    def hurry(self) -> None:
+        """Search for the text in the bar now, however short ago it was typed; a search that failed is tried again."""
+        self.changed()
+        if self._timer is not None:
+            self._timer.stop()
+            self._run()
+        elif self.has_phrase and not self._answered and not self._searching:
+            self._run()
 
     def sessions_changed(self) -> None:
         """The sessions were listed again: filter words may match others now, and completion knows new values."""
@@ -109,6 +136,13 @@ class Finding:
         else:
             self._run()
 
+    def widen(self) -> None:
+        """Ask the same in the next wider scope."""
+        self.scopes.widen()
+        self._desk.say(f"Scope: {self.scopes.scope.value}.")
+        self._tell_scope = self.has_phrase
+        self.rerun()
+
     def rerun(self) -> None:
         """Ask the same again, such as in another scope."""
         self._run()
@@ -124,6 +158,8 @@ class Finding:
             self._searching = False
             self.hits = None
             self._ask = None
+            self._answered = False
+            self._narrowing = True
             self.matcher = Matcher("")
             self._forget_matches()
             desk.listing.show()
@@ -137,7 +173,9 @@ class Finding:
         ask = Ask(
             phrase, self.search.literal, ids, [*self.resolved.event_filters, *self.scopes.events()], self.resolved.tools
         )
+        self._narrowing = False
         if ask != self._ask:
+            self._answered = False
             self._forget_matches()
         self._again = ask == self._ask and self.hits is not None and self.hits.done
         self._early = desk.living.indexed() is not None
@@ -157,8 +195,9 @@ class Finding:
     def _found(self, hits: Hits) -> None:
         if self._again and not hits.done:
             return  # what is shown already is more than a part of the same again
-        first = not self._again and (self.hits is None or self.hits.done)
+        first = not self._answered
         self.hits = hits
+        self._answered = self._answered or hits.done or bool(hits.hits)
         if hits.done:
             self._searching = False
             self._count()
@@ -169,12 +208,10 @@ class Finding:
             self._desk.panes.reveal_hits()
         self._show_hits(keep=not first)
         self.facts()
-        if hits.done and self._go_on:
-            self._next_session(self._go_on)
-        if hits.done:
+        if self._answered and not self._desk.jobs.running("matches"):
             self.log_opened()
-            if self._grew:
-                self._run()
+        if hits.done and self._grew:
+            self._run()
 
     def _count(self) -> None:
         """Count what lies in the narrower scopes: they are those of the session that is open now."""
@@ -192,7 +229,7 @@ class Finding:
             return
         found = [self._with_session(hit) for hit in self.hits.hits]
         if not found:
-            self._desk.session_list.set_empty(*self._nothing_found())
+            self._desk.session_list.set_empty(*self.nothing_found())
         self._desk.session_list.show_hits(found, self.matcher, keep=keep)
         self._desk.screen.show_keys()
         self._desk.telling.status()
@@ -208,7 +245,8 @@ class Finding:
             # By their ids: a fork mostly has its parent's title too.
             self._desk.say(f"Forks carry this event too: {', '.join(hit.shared_with)}")
 
-    def _nothing_found(self) -> list[str]:
+    def nothing_found(self) -> list[str]:
+        """Why no hits are shown; the first line says it in short."""
         if self._searching and not self._again:
             return ["Searching…"]
         indexed = self._desk.living.indexed()
@@ -233,6 +271,7 @@ class Finding:
         if isinstance(error, SessionQueryError) and error.code is ErrorCode.STALE_CURSOR:
             self._run()
             return
+        self._desk.going.drop()
         self._desk.say(f"Search: {sentence(error)}", bad=True)
         self.facts()
 
@@ -272,9 +311,7 @@ class Finding:
         self._desk.marking.show()
         self._desk.inspecting.show()
         self.facts()
-        if self._go_on and seqs:
-            self._desk.opening.go_seq(seqs[0] if self._go_on > 0 else seqs[-1])
-        self._go_on = 0
+        self._desk.going.matched(seqs)
 
     def matches_in(self, log: OpenLog) -> frozenset[int]:
         """The indexes of the events of a log that match."""
@@ -290,100 +327,6 @@ class Finding:
         """The open log grew or was read anew: its matches are found again once the index has it."""
         self.matches = None
         self.log_opened()
-
-    def go_hit(self, step: int) -> None:
-        """The next or previous match, on into the next session after the last one."""
-        log = self._desk.opening.log
-        if not self.has_phrase:
-            self._desk.say("Nothing is searched for: / starts a search.")
-            return
-        if self.scopes.scope is Scope.EVENT and self.hits is not None and self.hits.hits:
-            if not self._desk.inspector.go_match(step):
-                self._desk.say("There is no further match in this event; / then ctrl+t searches the session.")
-            return
-        if log is not None and self.matches is not None and self.matches[0] is log and self.matches[1]:
-            seqs = self.matches[1]
-            index = self._desk.timeline.event_index
-            here = log.number_at(index) if index is not None and index < len(log) else -1
-            place = bisect_right(seqs, here) if step > 0 else bisect_left(seqs, here) - 1
-            if 0 <= place < len(seqs):
-                self._desk.panes.enter("timeline")
-                self._desk.opening.go_seq(seqs[place], remember=True)
-                self.facts()
-                return
-        self._next_session(step)
-
-    def _next_session(self, step: int) -> None:
-        """Open the next session that has hits, at its first match (at its last one when going back)."""
-        self._go_on = 0
-        hits = self.hits.hits if self.hits is not None else []
-        if not hits:
-            self._desk.say("Nothing was found.")
-            return
-        log = self._desk.opening.log
-        ids = [hit.header.id for hit in hits]
-        at = ids.index(log.session_id) if log is not None and log.session_id in ids else -1 if step > 0 else len(ids)
-        if not 0 <= at + step < len(ids):
-            self._desk.say(f"That was the {'last' if step > 0 else 'first'} hit.")
-            return
-        hit = hits[at + step]
-        self._go_on = step
-        self._desk.opening.open(hit.header.id, None)
-        self._desk.session_list.go(at + step, tell=False)
-
-    # The keys of the bar -----------------------------------------------------------------------------------------
-
-    def asked(self, what: str) -> None:
-        """A key of the search bar."""
-        if what == "open":
-            self._open_first()
-        elif what == "leave":
-            self._desk.panes.enter(self._desk.panes.level)
-        elif what == "older":
-            self._past(1)
-        elif what == "newer":
-            if self.has_phrase and self.hits is not None and self.hits.hits:
-                self._desk.panes.enter("sessions")
-            else:
-                self._past(-1)
-        elif what == "widen":
-            self.scopes.widen()
-            self._desk.say(f"Scope: {self.scopes.scope.value}.")
-            self._tell_scope = self.has_phrase
-            self.rerun()
-
-    def _open_first(self) -> None:
-        desk = self._desk
-        self._remember()
-        if self.search.export_to is not None:
-            target = self.search.export_to
-            desk.search_bar.set_text("")
-            desk.exporting.command(target)
-            return
-        if self.has_phrase:
-            if self.hits is not None and self.hits.hits:
-                hit = self.hits.hits[min(desk.session_list.cursor, len(self.hits.hits) - 1)]
-                desk.opening.open(hit.header.id, hit.best_match.seq)
-                self.tell_carriers(hit)
-            else:
-                desk.panes.enter("sessions")
-        else:
-            desk.panes.enter("sessions")
-
-    def _remember(self) -> None:
-        text = self._desk.search_bar.text.strip()
-        searches = self._desk.state.searches
-        if text and (not searches or searches[0] != text):
-            self._desk.state.searches = [text, *(old for old in searches if old != text)][:_HISTORY]
-        self._past_at = -1
-
-    def _past(self, step: int) -> None:
-        searches = self._desk.state.searches
-        at = self._past_at + step
-        if at < -1 or at >= len(searches):
-            return
-        self._past_at = at
-        self._desk.search_bar.set_text("" if at < 0 else searches[at])
 
     def focus(self) -> None:
         """Start typing: what is there is selected, so that other words replace it and cursor keys keep it for editing.
@@ -401,7 +344,7 @@ class Finding:
         """From the hits back to the list of sessions, the cursor on the hit's session. False when none are shown."""
         if not self.has_phrase or not self._desk.search_bar.text:
             return False
-        self._remember()
+        self._desk.going.remember()
         self._left_text = self._desk.search_bar.text
         self._desk.listing.come_back()
         self._desk.search_bar.set_text("")
@@ -410,10 +353,6 @@ class Finding:
     def add_word(self, kind: str, value: str, *, negated: bool = False) -> None:
         """Put a filter word into the bar."""
         self._desk.search_bar.set_text(with_word(self._desk.search_bar.text, kind, value, negated=negated))
-
-    def known(self, session_id: str) -> SessionSummary | None:
-        """What the list knows of a session."""
-        return self._desk.listing.by_id.get(session_id)
 
 
 def _nothing(value: None) -> None:

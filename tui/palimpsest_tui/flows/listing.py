@@ -303,13 +303,19 @@ class Listing:
         self._desk.panes.session_moved(_PREVIEW_S, self._preview)
 
     def _preview(self) -> None:
-        if self._desk.panes.narrow or self._desk.panes.level != "sessions" or not self._desk.session_list.has_focus:
+        if (
+            self._desk.finding.awaited
+            or self._desk.panes.narrow
+            or self._desk.panes.level != "sessions"
+            or not self._desk.session_list.has_focus
+        ):
             return
         self._go(focus=False)
 
     def choose(self) -> None:
         """Go into the session under the cursor, at the matching event when it is a hit."""
-        self._go(focus=True)
+        if not self._desk.going.choose():
+            self._go(focus=True)
 
     def _go(self, *, focus: bool) -> None:
         row = self._desk.session_list.cursor

@@ -48,6 +48,12 @@ class Opening:
             "No session is open.", "Enter opens the session under the cursor; / searches all of them."
         )
 
+    @property
+    def seeking(self) -> bool:
+        """Whether an event that was asked for is still to be read."""
+        jobs = self._desk.jobs
+        return self._wanted_seq is not None and (jobs.running("open") or jobs.running("rows"))
+
     # Opening -----------------------------------------------------------------------------------------------------
 
     def open(

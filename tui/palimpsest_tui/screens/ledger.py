@@ -18,6 +18,7 @@ from palimpsest_core import printable_line
 from palimpsest_tui.commands import COMMANDS
 from palimpsest_tui.flows.desk import Desk
 from palimpsest_tui.jobs.outside import edit_file, run_command, view_text
+from palimpsest_tui.key_order import OrderedKeys
 from palimpsest_tui.keys import BY_ID, Where, bindings
 from palimpsest_tui.reading.lines import FixedBlock, plain, wrap
 from palimpsest_tui.screens.pages import Page
@@ -196,6 +197,11 @@ class LedgerScreen(Screen[None]):
         if isinstance(self.focused, LineList):
             self.call_later(self.focused.run_action, action)
 
+    def hold_keys(self, settled: Callable[[], bool]) -> None:
+        """Let the keys behind the one under way wait until something is settled."""
+        if isinstance(self.app, OrderedKeys):
+            self.app.hold(settled)
+
     def view_outside(self, name: str, text: str, editor: str | None) -> None:
         """Show a text in the pager or an editor, in place of the app."""
         problem = self._outside(partial(view_text, name, text, editor))
@@ -229,12 +235,16 @@ class LedgerScreen(Screen[None]):
         if command_id not in _NOTICE_STAYS:
             self.close_notice()
         self.desk.telling.unsay()
+        self.desk.going.drop()
         COMMANDS[command_id].run(self.desk)
 
     def on_answered(self, event: Answered) -> None:
         """An answer from a worker."""
         event.stop()
         self.desk.jobs.deliver(event)
+        self.desk.going.look()
+        if isinstance(self.app, OrderedKeys):
+            self.app.look_on()
 
     def on_line_list_moved(self, event: LineList.Moved) -> None:
         """The cursor of a list moved."""
@@ -277,16 +287,15 @@ class LedgerScreen(Screen[None]):
 
     def on_search_bar_changed(self, event: SearchBar.Changed) -> None:
         """Another text to search for."""
-        if self.desk.search_bar.input.has_focus:
+        if self.desk.finding.changed() and self.desk.search_bar.input.has_focus:
             self.close_notice()
             self.desk.telling.unsay()
-        self.desk.finding.changed(event.text)
 
     def on_search_input_asked(self, event: SearchInput.Asked) -> None:
         """A key of the search bar."""
         self.close_notice()
         self.desk.telling.unsay()
-        self.desk.finding.asked(event.what)
+        self.desk.going.asked(event.what)
 
     def on_bar_pressed(self, event: Bar.Pressed) -> None:
         """A click on the key line: a command, or a key of the list or the search bar that has the focus."""

@@ -240,7 +240,11 @@ def _payload(raw: bytes) -> Any:
     try:
         return _any(raw)
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
-        pass
+        return _odd_payload(raw)
+
+
+def _odd_payload(raw: bytes) -> Any:
+    """A payload that the quick decoder does not take: lone surrogates, numbers beyond doubles."""
     try:
         return json.loads(raw.decode("utf-8", "replace"))
     except (ValueError, RecursionError):

@@ -99,17 +99,21 @@ def call_id(row: StoredRow) -> str:
     """The call id of a `tool/call` or `tool/result` row; empty when it names none. Never raises."""
     raw: Any = row.envelope.data if row.envelope is not None else member(row.value, "data")
     if isinstance(raw, msgspec.Raw):
-        try:
-            found = _called(raw) if row.type == "tool/call" else _answered(raw).message.source
-            if found.callId:
-                return found.callId
-        except (msgspec.MsgspecError, RecursionError, UnicodeError):
-            pass  # another shape: it is built and looked through below
+        if named := _raw_call_id(row.type, raw):
+            return named
         try:
             raw = payload(raw)
         except ValueError:
             return ""
     return text_at(raw, "callId") if row.type == "tool/call" else result_call_id(raw)
+
+
+def _raw_call_id(kind: str, raw: msgspec.Raw) -> str:
+    """The call id as far as it can be had without building values; empty when it cannot."""
+    try:
+        return (_called(raw) if kind == "tool/call" else _answered(raw).message.source).callId
+    except (msgspec.MsgspecError, RecursionError, UnicodeError):
+        return ""
 
 
 def value_flags(kind: str, data: Any) -> int:

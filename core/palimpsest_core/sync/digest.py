@@ -136,16 +136,13 @@ class LogDigest:
                 self._turn.note(kind, seq, row.time, envelope.data, row.length)
             surface: str = _LOG_ONLY
             if way.surface:
-                appends = envelope.surfaceOp == _APPEND
-                if appends and way.code >= 0 and envelope.sourceEventSeqs is NOTHING:
+                if envelope.surfaceOp == _APPEND and way.code >= 0 and envelope.sourceEventSeqs is NOTHING:
                     run_seqs.append(seq)
                     run_codes.append(way.code)
                     surface = _CURRENT
                 else:
                     self._run(run_seqs, run_codes)
-                    step = self._appended(row, envelope) if appends else self._marked(reader, row)
-                    surface = step.surface
-                    self._shadowed += step.replaced
+                    surface = self._looked_at(reader, row, envelope)
             if not text:
                 continue
             if seq > LAST_SEQ:
@@ -217,17 +214,13 @@ class LogDigest:
                     self._turn.answer = envelope.data
             surface: str = _LOG_ONLY
             if way.surface:
-                appends = envelope.surfaceOp == _APPEND
-                if appends and way.code >= 0 and envelope.sourceEventSeqs is NOTHING:
+                if envelope.surfaceOp == _APPEND and way.code >= 0 and envelope.sourceEventSeqs is NOTHING:
                     run_seqs.append(seq)
                     run_codes.append(way.code)
                     surface = _CURRENT
                 else:
                     self._run(run_seqs, run_codes)
-                    row = rows.row(index)
-                    step = self._appended(row, envelope) if appends else self._marked(reader, row)
-                    surface = step.surface
-                    self._shadowed += step.replaced
+                    surface = self._looked_at(reader, rows.row(index), envelope)
             if text:
                 if seq > LAST_SEQ:
                     self.beyond += 1
@@ -252,6 +245,12 @@ class LogDigest:
             self.fold.append_run(seqs, codes)
             seqs.clear()
             codes.clear()
+
+    def _looked_at(self, reader: LogReader, row: StoredRow, envelope: Envelope) -> str:
+        """The surface of an event that does more than append; what it replaces is noted."""
+        step = self._appended(row, envelope) if envelope.surfaceOp == _APPEND else self._marked(reader, row)
+        self._shadowed += step.replaced
+        return step.surface
 
     def _appended(self, row: StoredRow, envelope: Envelope) -> FoldStep:
         """The step of an event that appends and cites others, or whose type asks for a closer look."""

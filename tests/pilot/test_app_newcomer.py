@@ -140,6 +140,7 @@ def test_escape_closes_the_notice_from_the_search_bar_too(demo: DemoCorpus, laun
             await driver.press("slash")
             driver.screen._show_notice(["Made-up data."])
             notice = driver.screen.query_one("#notice")
+            assert notice.has_class("shown")
             await driver.press("escape")
             await driver.until(lambda: not notice.has_class("shown"), "the notice is closed")
 

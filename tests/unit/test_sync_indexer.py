@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -28,6 +29,19 @@ def search_other_root(root: Path, index: Path) -> None:
         assert engine.search_sessions("needle").items == []
 
 
+@contextlib.contextmanager
+def following(root: Path, index: Path, tell: Callable[[Report], None]) -> Iterator[None]:
+    cancel = CancelToken()
+    indexer = Indexer(str(root), str(index), APP_CONFIG, tell)  # type: ignore[arg-type]
+    thread = threading.Thread(target=indexer.run, args=(cancel,), kwargs={"follow": True})
+    thread.start()
+    try:
+        yield
+    finally:
+        cancel.set()
+        thread.join(60)
+
+
 @pytest.mark.parametrize("empty", [rebuild, search_other_root])
 def test_what_another_process_throws_away_is_indexed_again(tmp_path: Path, empty: Callable[[Path, Path], None]) -> None:
     root, index = tmp_path / "root", tmp_path / "index.sqlite"
@@ -39,11 +53,7 @@ def test_what_another_process_throws_away_is_indexed_again(tmp_path: Path, empty
         if report.event == "current":
             current.release()
 
-    cancel = CancelToken()
-    indexer = Indexer(str(root), str(index), APP_CONFIG, tell)  # type: ignore[arg-type]
-    thread = threading.Thread(target=indexer.run, args=(cancel,), kwargs={"follow": True})
-    thread.start()
-    try:
+    with following(root, index, tell):
         assert current.acquire(timeout=60)
         empty(root, index)
         assert current.acquire(timeout=60)
@@ -51,9 +61,6 @@ def test_what_another_process_throws_away_is_indexed_again(tmp_path: Path, empty
             found = engine.search_sessions("needle").items
         assert {hit.header.id for hit in found} == {"a", "b"}
         assert {hit.best_match.type for hit in found} == {"user/message"}
-    finally:
-        cancel.set()
-        thread.join(60)
 
 
 @pytest.mark.parametrize("run", [1, 2])
@@ -71,17 +78,10 @@ def test_what_is_thrown_away_while_it_reads_is_indexed_again(tmp_path: Path, run
             if len(runs) == run:  # all is written, and the run is not over
                 rebuild(root, index)
 
-    cancel = CancelToken()
-    indexer = Indexer(str(root), str(index), APP_CONFIG, tell)  # type: ignore[arg-type]
-    thread = threading.Thread(target=indexer.run, args=(cancel,), kwargs={"follow": True})
-    thread.start()
-    try:
+    with following(root, index, tell):
         assert current.acquire(timeout=60)
         if run == 2:
             write(root, frames([header(session_id="b"), prompt(0, "needle")]), session_id="b")
             assert current.acquire(timeout=60)
         with Engine(root, index=index) as engine:
             assert len(engine.search_sessions("needle").items) == run
-    finally:
-        cancel.set()
-        thread.join(60)

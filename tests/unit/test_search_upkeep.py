@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+import pytest
+
 from palimpsest_core.base.cancel import CancelToken
+from palimpsest_core.base.errors import ErrorCode, SessionQueryError
 from palimpsest_core.model.config import Config
 from palimpsest_core.model.header import Header
 from palimpsest_core.search.documents import IndexDocument, LogEntry
@@ -57,3 +62,22 @@ def test_putting_together_ends_when_it_is_cancelled_and_leaves_all_as_it_was() -
     assert answers(provider) == before
     provider.tidy()
     assert provider._store.segments() == 1
+
+
+def test_no_documents_come_without_their_log_when_another_process_emptied_the_index(tmp_path: Path) -> None:
+    path = str(tmp_path / "index.sqlite")
+    header = Header(version=0, id="long", created_at=1)
+    entry = LogEntry(path="long", session_id="long", revision="partial", fingerprint="", header=header, complete=False)
+    documents = [IndexDocument(seq, "t", seq, "current", "common") for seq in range(5)]
+    provider = Fts5Provider(path, root="/one")
+    with provider.batch():
+        log = provider.add_log(entry)
+        provider.add_documents(log, documents)
+    Fts5Provider(path, root="/another").close()
+    for go_on in (lambda: provider.add_documents(log, documents), lambda: provider.update_log(log, entry)):
+        with pytest.raises(SessionQueryError) as told, provider.batch():
+            go_on()
+        assert told.value.code is ErrorCode.INDEX_FAILED
+    for table in ("log", "doc", "body", "extent"):
+        assert provider._db.execute(f"select count(*) from {table}").fetchone() == (0,)
+    provider.close()

@@ -16,7 +16,7 @@ from palimpsest_core.model.header import Header
 from palimpsest_core.model.session import SessionSummary
 from palimpsest_core.search.documents import IndexDocument, KnownLog, LogEntry
 from palimpsest_core.search.fts5 import schema
-from palimpsest_core.search.fts5.database import immediate
+from palimpsest_core.search.fts5.database import immediate, index_failed
 from palimpsest_core.search.fts5.tables import DocumentTables, sql_number
 
 _NO_LOG = 0
@@ -152,8 +152,14 @@ class Store:
         return number
 
     def update_log(self, number: int, entry: LogEntry) -> None:
-        """Replace what is known of a log; its documents stay."""
+        """Replace what is known of a log; its documents stay. Raises `INDEX_FAILED` when it is not held any more."""
+        self._check_held(number)
         self._db.execute(f"update log set {_UPDATE} where n=?", (*log_columns(entry, self.touch()), number))
+
+    def _check_held(self, number: int) -> None:
+        """A long log comes in several transactions: documents of one without a row would be another log's later."""
+        if self._db.execute("select 1 from log where n=?", (number,)).fetchone() is None:
+            raise index_failed("Another process emptied the index while a log was being read into it.")
 
     def set_answers(self, number: int, answers: bool, listed: bool) -> None:
         """Say whether this file speaks for its session id, and whether it has a row in the list."""
@@ -182,8 +188,9 @@ class Store:
     # -- documents -------------------------------------------------------------------------------------------------
 
     def add_documents(self, number: int, documents: Iterable[IndexDocument]) -> int:
-        """Add documents of a log; returns how many."""
+        """Add documents of a log; returns how many. Raises `INDEX_FAILED` when the log is not held any more."""
         self.touch()
+        self._check_held(number)
         return self.documents.add(number, documents)
 
     def drop_documents(self, number: int, from_seq: int = 0) -> None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from typing import Any
 
 import pytest
@@ -56,6 +57,16 @@ class Gate:
         await self._driver.quiet()
 
 
+@contextlib.asynccontextmanager
+async def gated(
+    launch: Launch, demo: DemoCorpus, monkeypatch: pytest.MonkeyPatch
+) -> AsyncIterator[tuple[Driver, Gate]]:
+    """The app on the demo corpus, all of it indexed, with a gate before the answers of its searches."""
+    async with launch(demo.root) as driver:
+        await driver.indexed()
+        yield driver, Gate(driver, monkeypatch)
+
+
 async def found(driver: Driver, phrase: str) -> None:
     """Search for something the slow way, the answer on the screen."""
     await driver.press("slash")
@@ -83,9 +94,7 @@ def place(driver: Driver) -> tuple[str, int]:
 async def test_enter_right_behind_the_last_letter_opens_the_first_hit(
     launch: Launch, demo: DemoCorpus, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async with launch(demo.root) as driver:
-        await driver.indexed()
-        gate = Gate(driver, monkeypatch)
+    async with gated(launch, demo, monkeypatch) as (driver, gate):
         await burst(driver.pilot, "slash", *"rounding", "enter")
         await gate.waits("rounding")
         assert "Searching" in driver.text().splitlines()[-2]
@@ -152,9 +161,7 @@ async def test_keys_behind_enter_act_where_the_hit_is(
 async def test_whoever_went_elsewhere_meanwhile_stays_there(
     launch: Launch, demo: DemoCorpus, monkeypatch: pytest.MonkeyPatch, keys: tuple[str, ...]
 ) -> None:
-    async with launch(demo.root) as driver:
-        await driver.indexed()
-        gate = Gate(driver, monkeypatch)
+    async with gated(launch, demo, monkeypatch) as (driver, gate):
         await burst(driver.pilot, "slash", *"rounding", "enter")
         await gate.waits("rounding")
         await driver.press(*keys)
@@ -170,9 +177,7 @@ async def test_whoever_went_elsewhere_meanwhile_stays_there(
 async def test_an_empty_answer_is_told_and_only_then(
     launch: Launch, demo: DemoCorpus, monkeypatch: pytest.MonkeyPatch, keys: tuple[str, ...]
 ) -> None:
-    async with launch(demo.root) as driver:
-        await driver.indexed()
-        gate = Gate(driver, monkeypatch)
+    async with gated(launch, demo, monkeypatch) as (driver, gate):
         await burst(driver.pilot, "slash", *"nosuchword", *keys)
         await gate.waits("nosuchword")
         assert "Nothing" not in driver.text()
